@@ -24,7 +24,8 @@ from angelia.store.sql.database import Database
 from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.seen_skills import SeenSkills
 from angelia.tools.asking import PersonReply, Said
-from angelia.tools.mcp.connection import CallPerson, McpConnection
+from angelia.tools.mcp.call_person import CallPerson
+from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.failures import ServerLost, ServerRefused
 from angelia.tools.mcp.logging_in import log_in
 from angelia.tools.mcp.logins import RegisteredClient

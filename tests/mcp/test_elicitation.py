@@ -10,7 +10,7 @@ from angelia.policy.verdict import AnswerServer, OfServer, VisitForServer
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.testing.tools.harness import ToolHarness, text_of
 from angelia.tools.asking import NotAsked, PersonReply, Said, SaidNo
-from angelia.tools.mcp.connection import CallPerson
+from angelia.tools.mcp.call_person import CallPerson
 from angelia.tools.mcp.server import Site, given
 from angelia.tools.mcp.tool import ServerTool
 from angelia.tools.port import JsonArguments
@@ -117,7 +117,7 @@ async def test_the_model_is_told_of_a_question_that_nobody_could_answer(tmp_path
     bench = ToolHarness(tmp_path, LocalSandbox(tmp_path, home=tmp_path / "own", state=tmp_path / "run"))
     async with at_a_site(asking.server, "new") as url, reached(tmp_path, Site(url, given({}))) as (servers, _):
         [plant] = [one for one in only(servers).tools if one.name == "plant"]
-        outcome = await ServerTool("plant", plant, only(servers)).run(JsonArguments({}), bench.context())
+        outcome = await ServerTool("plant", plant, only(servers), servers.tasks).run(JsonArguments({}), bench.context())
     assert "[The MCP server s1 asked “Where to?”, and got no answer: Nobody can be asked here.]" in text_of(outcome)
 
 

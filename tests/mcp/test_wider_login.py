@@ -8,7 +8,8 @@ import pytest
 
 from angelia.policy.verdict import LogInForServer, OfServer
 from angelia.tools.asking import NotAsked, PersonReply, Said
-from angelia.tools.mcp.connection import CallPerson, McpConnection
+from angelia.tools.mcp.call_person import CallPerson
+from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.failures import ServerRefused
 from angelia.tools.mcp.server import Site, given
 from tests.mcp.login_site import Authority, KeptLogins, ended_at, login_site, visitor

@@ -22,6 +22,7 @@ from angelia.core.version import PACKAGE_VERSION
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, leaf
 from angelia.tools.mcp.served import Offers, offers_of
 from angelia.tools.mcp.skills import MOST_PAGES, SKILLS
+from angelia.tools.mcp.tasks import TasksExtension
 from mcp import Client
 
 Transport = AbstractAsyncContextManager[TransportStreams]
@@ -108,7 +109,7 @@ def _client(transport: Transport, hooks: Hooks, mode: str) -> Client:
         list_roots_callback=roots if hooks.roots else None,
         elicitation_callback=elicited,
         client_info=types.Implementation(name="angelia", title="Angelia", version=PACKAGE_VERSION),
-        extensions=[advertise(SKILLS)],
+        extensions=[advertise(SKILLS), TasksExtension()],
         cache=None,
     )
 
@@ -236,6 +237,7 @@ async def call_tool(
         Refused: the server answered with an error, or with something that is no result; `gone` says that it has
             forgotten the session and did nothing.
         ServerLost: the connection ended before an answer came.
+        TaskTaken: the server has taken it on as a task.
     """
     for _ in range(_ROUNDS):
         try:

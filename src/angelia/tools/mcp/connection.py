@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -13,11 +13,12 @@ from msgspec import Struct
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Trust
-from angelia.tools.asking import AskMeanwhile, nobody
+from angelia.tools.mcp.call_person import NOBODY, CallPerson
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words, leaf
 from angelia.tools.mcp.logins import LoginEnded, LoginRefused, Returned
 from angelia.tools.mcp.served import Offers
 from angelia.tools.mcp.server import Server, Site
+from angelia.tools.mcp.task_look import TaskLook
 from angelia.tools.mcp.transports import Transports, TransportTrace, part, root_of, way_to
 
 if TYPE_CHECKING:
@@ -59,20 +60,6 @@ class Gone(Struct, frozen=True):
     """It cannot be had, or is not to be; `why` is the end of a sentence."""
 
     why: str
-
-
-def _untold(_: str) -> None:
-    return
-
-
-class CallPerson(Struct, frozen=True):
-    """How a call reaches the person; `note` takes a sentence for the model about what was asked and not answered."""
-
-    ask: AskMeanwhile
-    note: Callable[[str], None]
-
-
-NOBODY = CallPerson(nobody, _untold)
 
 
 class AwaitedCall(Struct, frozen=True):
@@ -154,6 +141,7 @@ class McpConnection:
             Unavailable: it cannot be reached; nothing was sent.
             Refused: it answered with an error.
             ServerLost: it went away, or was silent for too long; the call may or may not have taken effect.
+            TaskTaken: it has taken the call on as a task.
         """
         ready = await self._usable()
         try:
@@ -227,6 +215,44 @@ class McpConnection:
         from angelia.tools.mcp.client import prompt_at
 
         return await self._asked(lambda client: prompt_at(client, name, arguments))
+
+    async def look_at_task(self, task: str) -> TaskLook:
+        """How a task of the server stands.
+
+        Raises:
+            Unavailable, ServerRefused, ServerLost: as `read`.
+        """
+        from angelia.tools.mcp.tasks import task_at
+
+        return await self._asked(lambda client: task_at(client, task))
+
+    async def answer_task(
+        self, task: str, asked: "Mapping[str, types.ElicitRequestParams]", person: CallPerson
+    ) -> None:
+        """Put what a task asks to the person, and hand in what they say.
+
+        Raises:
+            Unavailable, ServerRefused, ServerLost: as `read`.
+        """
+        from angelia.tools.mcp.elicitation import elicited
+        from angelia.tools.mcp.tasks import answer_task
+
+        answers = {}
+        for key, params in asked.items():
+            answers[key], note = await elicited(self.server.name, params, person.ask)
+            if note:
+                person.note(note)
+        await self._asked(lambda client: answer_task(client, task, answers))
+
+    async def cancel_task(self, task: str) -> None:
+        """Say that a task is not wanted any more; whether it ends is the server's affair.
+
+        Raises:
+            Unavailable, ServerRefused, ServerLost: as `read`.
+        """
+        from angelia.tools.mcp.tasks import cancel_task
+
+        await self._asked(lambda client: cancel_task(client, task))
 
     async def _asked(self, ask: Callable[[Any], Awaitable[_T]], person: CallPerson = NOBODY) -> _T:
         ready = await self._usable()

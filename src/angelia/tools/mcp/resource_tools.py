@@ -9,7 +9,8 @@ from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
 from angelia.policy.verdict import Effect, NoEffect
 from angelia.tools.asking import QuestionAccess
-from angelia.tools.mcp.connection import CallPerson, McpConnection
+from angelia.tools.mcp.call_person import CallPerson
+from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.failures import ServerLost, ServerRefused
 from angelia.tools.mcp.results import ResultContext, read_outcome
 from angelia.tools.mcp.served import matching

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from angelia.core.errors import BadInput
 from angelia.core.text import clean, one_line
 from angelia.tools.mcp.connection import Connecting, Gone, McpConnection, Ready, Waiting
+from angelia.tools.mcp.remote_tasks import RemoteTasks
 from angelia.tools.mcp.server import Server
 from angelia.tools.mcp.tool import ServerTool
 from angelia.tools.mcp.tool_names import tool_name
@@ -17,11 +18,14 @@ MOST_TOOLS = 128
 
 
 class Servers:
-    """Connections by the name of their server. `changed` is called when something about one of them has changed."""
+    """Connections by the name of their server, with the `tasks` that servers took on. `changed` is called when
+    something about one of them has changed.
+    """
 
     def __init__(self, transports: Transports, changed: Callable[[], None] = lambda: None) -> None:
         self._transports, self._changed = transports, changed
         self._connections: dict[str, McpConnection] = {}
+        self.tasks = RemoteTasks()
 
     @property
     def all(self) -> tuple[McpConnection, ...]:
@@ -61,13 +65,14 @@ class Servers:
                     continue
                 name = tool_name(connection.server.name, listed.name, {*found, *others})
                 try:
-                    found[name] = ServerTool(name, listed, connection)
+                    found[name] = ServerTool(name, listed, connection, self.tasks)
                 except BadInput as error:
                     faults.append(f"The tool {about} is left out: {error}.")
         return tuple(found.values()), tuple(faults)
 
     async def close(self) -> None:
-        """Let all of them go."""
+        """Let all of them go, and look at none of their tasks any more."""
+        await self.tasks.close()
         await self.remove(tuple(self._connections))
 
 

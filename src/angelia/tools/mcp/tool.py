@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from angelia.core.content import CallStatus, Text
+from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Effect
 from angelia.tools.asking import QuestionAccess
 from angelia.tools.json_schema import schema_of
-from angelia.tools.mcp.connection import CallPerson, McpConnection
+from angelia.tools.mcp.call_person import CallPerson
+from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.failures import ServerLost, ServerRefused
-from angelia.tools.mcp.results import ResultContext, outcome_of
-from angelia.tools.port import JsonArguments, ProgressAccess, ToolOutcome, Traits
+from angelia.tools.mcp.remote_tasks import RemoteTask, RemoteTasks, TaskContext
+from angelia.tools.mcp.results import outcome_of
+from angelia.tools.mcp.task_look import TaskTaken
+from angelia.tools.port import JsonArguments, ToolOutcome, Traits
+from angelia.tools.submitted_jobs import JobAccess, SubmittedJob
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -23,7 +28,7 @@ MOST_WORDS = 1_024
 """Characters of a description (OpenAI, "Function calling": what the API takes); a longer one ends in "…"."""
 
 
-class ServerToolContext(ResultContext, ProgressAccess, QuestionAccess, Protocol):
+class ServerToolContext(TaskContext, JobAccess, QuestionAccess, Protocol):
     """What a server's tool uses of its call."""
 
 
@@ -34,9 +39,10 @@ class ServerTool:
         BadInput: no provider would take its schema.
     """
 
-    def __init__(self, name: str, listed: "types.Tool", connection: McpConnection) -> None:
+    def __init__(self, name: str, listed: "types.Tool", connection: McpConnection, tasks: RemoteTasks) -> None:
         self.name = name
         self._listed, self._connection = listed, connection
+        self._tasks = tasks
         self.description = described(connection.server.name, listed)
         self.arguments = schema_of(listed.input_schema)
         self._looks = bool(listed.annotations and listed.annotations.read_only_hint)
@@ -59,13 +65,25 @@ class ServerTool:
     async def _called(self, arguments: JsonArguments, context: ServerToolContext, person: CallPerson) -> ToolOutcome:
         who = f"The MCP server {self._connection.server.name}"
         try:
+            if job := context.submitted.job:  # a life that ended had it taken on: it is not called once more
+                raise TaskTaken(job)
             result = await self._connection.call(self._listed.name, dict(arguments.values), context.progress, person)
         except ServerRefused as refused:
             return ToolOutcome((Text(f"{who} answered with an error: {refused.said}"),), CallStatus.ERROR)
         except ServerLost as lost:
             said = f"{who} {lost}. The call may or may not have taken effect; check before repeating it."
             return ToolOutcome((Text(said),), CallStatus.UNKNOWN)
+        except TaskTaken as taken:
+            return await self._followed(taken.task, context, person)
         return await outcome_of(result, context)
+
+    async def _followed(self, task: str, context: ServerToolContext, person: CallPerson) -> ToolOutcome:
+        if not context.submitted.job:
+            crash_point("mcp.task_taken")
+            await context.submit(SubmittedJob(f"the MCP server {self._connection.server.name}", task))
+        crash_point("mcp.task_kept")
+        remote = RemoteTask(self._connection, task, self._listed.name, context)
+        return await self._tasks.follow(remote, context, person)
 
 
 def described(server: str, listed: "types.Tool") -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from angelia.core.errors import BadInput, ConfigError, NotFound
+from angelia.core.ids import CallId
 from angelia.tools.mcp.connection import Connecting, Gone, McpConnection, Ready, Waiting
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable
 from angelia.tools.mcp.resource_tools import FindResources, ReadResource
@@ -218,6 +219,10 @@ class McpTools:
         said = [sentences.get(about, about) for about, kind in now.items() if kind != self._told.get(about, "")]
         self._told = now
         return said
+
+    async def end_work(self, call: CallId) -> bool:
+        """See `EndsWork`: a task is taken back at its server."""
+        return await self.servers.tasks.end(call)
 
     async def close(self) -> None:
         """Let every server go."""

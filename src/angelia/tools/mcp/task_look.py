@@ -1,0 +1,29 @@
+"""A call that a server has taken on as a task, and how that stands."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+
+class TaskTaken(Exception):
+    """The server has taken a call on, and knows it as `task` from now on."""
+
+    def __init__(self, task: str) -> None:
+        self.task = task
+        super().__init__(task)
+
+
+class TaskLook(Struct, frozen=True):
+    """How a task stands: `result` when it is done, `fault` when it came to none, and else what it says and asks.
+    `pause_s` is when to look again.
+    """
+
+    pause_s: float
+    said: str = ""
+    result: "types.CallToolResult | None" = None
+    fault: str = ""
+    asked: "Mapping[str, types.ElicitRequestParams]" = {}
