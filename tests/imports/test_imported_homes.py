@@ -77,8 +77,8 @@ async def imported(
 
 
 async def stored(app: App) -> dict[ConversationId, list[e.Entry]]:
-    """Every log there is."""
-    query = "SELECT id FROM conversations ORDER BY id"
+    """Every log there is, but for the record of what was done to the home."""
+    query = "SELECT id FROM conversations WHERE door <> 'audit' ORDER BY id"
     names = await app.db.read(lambda connection: connection.execute(query).fetchall())
     return {name: await app.transcript.entries(name) for (name,) in names}
 

@@ -166,6 +166,7 @@ async def test_a_person_is_taken_out_with_all_of_theirs_and_nothing_of_others(tm
         "person.json",
         "conversations/own.jsonl",
         "shared/group.jsonl",
+        "shared/audit.jsonl",
         f"files/{files['ann']}",
         "workspace/telegram/9917364711/letter.txt",
     }

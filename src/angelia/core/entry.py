@@ -762,6 +762,37 @@ class WordsErased(Fact, frozen=True):
     by: Principal
 
 
+class AdminAct(StrEnum):
+    """What is done to a home, and not in a conversation."""
+
+    LET_IN = "let_in"
+    """`person` may speak, as `about` says."""
+    SHUT_OUT = "shut_out"
+    GRANT_REVOKED = "grant_revoked"
+    """`about` is its number; of its giving the log of its conversation tells."""
+    SETTINGS_CHANGED = "settings_changed"
+    """`about` are the settings that stand otherwise in the file than when the home was opened last, without values."""
+    KEYS_CHANGED = "keys_changed"
+    """`about` are the keys, logins and secrets that came (+) or went (-) since, by name."""
+    API_KEY_ADDED = "api_key_added"
+    API_KEY_REMOVED = "api_key_removed"
+    CONVERSATION_ERASED = "conversation_erased"
+    """`about` is its id."""
+    PERSON_ERASED = "person_erased"
+    PERSON_EXPORTED = "person_exported"
+
+
+class Administered(Fact, frozen=True):
+    """Something was done to the home by somebody. It stands in a log of its own, before it is done: what is told here
+    may have failed, and nothing that was done is missing.
+    """
+
+    act: AdminAct
+    by: Principal
+    about: str = ""
+    person: Principal | None = None
+
+
 class FilesChanged(Fact, frozen=True):
     """A call changed files of the workspace, and what they were is kept: `angelia undo` takes it back.
 
@@ -1150,6 +1181,7 @@ AnyFact = (
     | ToolFinished
     | BytesLetGo
     | WordsErased
+    | Administered
     | ToolsOffered
     | CallsHandedOver
     | ResultsBrought
@@ -1185,6 +1217,7 @@ SideFact = (
     | HookRan
     | BytesLetGo
     | WordsErased
+    | Administered
     | FilesChanged
     | FilesTakenBack
     | SystemSaid

@@ -14,6 +14,7 @@ from angelia.sandboxes.local.confined_program import confined_prefix
 from angelia.sandboxes.local.process_ledger import reap_leftovers
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.sandboxes.workspace import snapshots_folder
+from angelia.service.audit import Audit
 from angelia.service.blob_places import blob_keys, blobs_of, in_log, shared_name
 from angelia.service.chats.services import ChatServices
 from angelia.service.command_port import CommandServices
@@ -114,6 +115,7 @@ class App:
         self.grants = Grants(db)
         self.key_value = KeyValue(db)
         self.handed_out = HandedOut(self.key_value, clock)
+        self.audit = Audit(loaded.home, self.transcript, self.key_value)
         self.undo = UndoStore(loaded.home, loaded.config.undo)
         self.trusted_files = TrustedFiles(self.key_value)
         self.notes = Notes(db)
@@ -196,6 +198,7 @@ class App:
             logger.warning("%s", fault)
         await asyncio.to_thread(app.undo.recover)
         await app._tidy_copies()
+        await app.audit.notice()
         return app
 
     @classmethod
@@ -307,7 +310,8 @@ class App:
     @property
     def deletion(self) -> Deletion:
         """What erases a conversation for good."""
-        return Deletion(self.loaded.home, self.transcript, self.blobs, self.renditions, self.undo, self.places)
+        kept = self.transcript, self.blobs, self.renditions, self.undo, self.places
+        return Deletion(self.loaded.home, *kept, self.audit)
 
     @property
     def person_erasure(self) -> "PersonErasure":
@@ -480,6 +484,7 @@ class App:
             doors=self.doors,
             pairings=self.pairings,
             key_value=self.key_value,
+            audit=self.audit,
             model_catalog=self.model_catalog,
             tokens=self.tokens,
             commands=self.command_services,

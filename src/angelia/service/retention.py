@@ -12,7 +12,7 @@ from angelia.core.entry import ScheduleState
 from angelia.core.errors import NotFound, StoreBusy
 from angelia.core.ids import Clock, ConversationId
 from angelia.core.moment import when
-from angelia.core.principal import OWNER
+from angelia.core.principal import ANGELIA, OWNER
 from angelia.engine.background import BackgroundWork
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, folding
@@ -123,7 +123,7 @@ class Retention(Struct, frozen=True):
 
     async def _erased(self, one: Over) -> bool:
         try:
-            left = await self.deletion.delete(one.conversation, partial(_require_unchanged, one=one))
+            left = await self.deletion.delete(one.conversation, partial(_require_unchanged, one=one), ANGELIA)
         except (NotFound, StoreBusy) as error:  # somebody works in it, speaks there, or has erased it
             logger.info("%s stays for now: %s", one.conversation, error)
             return False

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+from angelia.core.entry import AdminAct
 from angelia.core.moment import when
+from angelia.core.principal import OWNER
 from angelia.faces.cli.options import open_app, open_to_read, settings_options
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
@@ -89,6 +91,7 @@ async def _add_key(name: str, terms: dict[str, Any], scope: str, given: dict[str
     app = await open_app(given)
     try:
         chosen(app.loaded.config.sandbox, terms["preset"])
+        await app.audit.record(AdminAct.API_KEY_ADDED, OWNER, f"{name}, {scope}")
         secret = await ApiKeys(app.key_value, app.clock).add(name, KeyScope(scope), KeyTerms(**terms))
     finally:
         await app.close()
@@ -110,6 +113,7 @@ async def _remove_key(name: str, given: dict[str, Any]) -> int:
 
     app = await open_app(given)
     try:
+        await app.audit.record(AdminAct.API_KEY_REMOVED, OWNER, name)
         await ApiKeys(app.key_value, app.clock).remove(name)
     finally:
         await app.close()

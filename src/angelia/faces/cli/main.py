@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "signals": ("signals:signals", "What may begin a turn from outside: list them, send one."),
     "channels": ("channels:channels", "List, add and test chat networks."),
     "pair": ("pair:pair", "Who else may talk to Angelia in chats."),
+    "audit": ("audit:audit", "Who approved, changed, let in, erased what; follow it."),
     "people": ("people:people", "Whom Angelia knows; take somebody out into a file, or erase them."),
     "sessions": ("history:sessions", "List conversations."),
     "show": ("show:show", "Show a conversation."),

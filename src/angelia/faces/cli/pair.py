@@ -8,6 +8,7 @@ import click
 
 from angelia.channels.registry import find_channel, read_settings
 from angelia.channels.settings import ChannelSettings
+from angelia.core.entry import AdminAct
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.moment import when
 from angelia.core.principal import OWNER, Principal
@@ -66,7 +67,9 @@ async def _approve(code: str, role: str | None, given: dict[str, Any]) -> int:
         asks = await app.pairings.find(code)
         settings = _settings(app, asks.principal.door)
         first = not settings.owners and not await app.pairings.owners(asks.principal.door)
-        one = await app.pairings.approve(code, by=OWNER, role=PairingRole(role) if role else _who(asks, first=first))
+        chosen_role = PairingRole(role) if role else _who(asks, first=first)
+        await app.audit.record(AdminAct.LET_IN, OWNER, f"as {chosen_role}", asks.principal)
+        one = await app.pairings.approve(code, by=OWNER, role=chosen_role)
     finally:
         await app.close()
     echo(f"{_called(one)} may talk to Angelia from now on. {may_do(one.role, settings.guests)}")
@@ -112,7 +115,9 @@ def forget(channel: str, person: str, **given: Any) -> int:
 
 async def _forget(channel: str, person: str, given: dict[str, Any]) -> int:
     app = await open_app(given)
-    if not await app.pairings.forget(Principal.parse(f"{channel}:{person}")):
+    who = Principal.parse(f"{channel}:{person}")
+    await app.audit.record(AdminAct.SHUT_OUT, OWNER, person=who)
+    if not await app.pairings.forget(who):
         raise NotFound(f"{channel}:{person} was not let in with a code.", then="`angelia pair` lists those who were.")
     echo(f"{channel}:{person} is not let in any more.")
     await app.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from angelia.core.entry import AdminAct
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.moment import when
 from angelia.core.principal import KEY, OWNER, Principal
@@ -75,6 +76,7 @@ async def _export(who: Principal, output: Path, given: dict[str, Any]) -> int:
     app = await open_app(given)
     try:
         with working("looking through the log"):
+            await app.audit.record(AdminAct.PERSON_EXPORTED, OWNER, person=who)
             exported = await app.person_export.write(who, output.expanduser())
     finally:
         await app.close()
@@ -134,6 +136,7 @@ async def _erased(app: App, who: Principal) -> int:
         from angelia.faces.web.api_keys import ApiKeys  # the page's parts, for whom a program was let in by a key
 
         with suppress(NotFound):
+            await app.audit.record(AdminAct.API_KEY_REMOVED, OWNER)
             await ApiKeys(app.key_value, app.clock).remove(who.id)
     echo(f"{who} is erased: {_counted(receipt.counts)}. The receipt stays: angelia people")
     for sentence in left:

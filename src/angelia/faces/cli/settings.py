@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from angelia.core.entry import AdminAct
 from angelia.core.errors import BadInput
 from angelia.core.ids import short
 from angelia.core.moment import when
@@ -159,6 +160,7 @@ def _row(grant: Grant) -> tuple[str, ...]:
 
 async def _revoke(number: int, given: dict[str, Any]) -> int:
     app = await open_app(given)
+    await app.audit.record(AdminAct.GRANT_REVOKED, OWNER, str(number))
     await app.grants.revoke(OWNER, number)
     echo(f"Grant {number} is taken back.", err=True)
     return 0

@@ -114,11 +114,13 @@ async def _let_in(chat_sessions: ChatSessions, envelope: Envelope, person: Princ
     session, address = found
     try:
         if meaning.yes:
+            await chat_sessions.services.audit.record(e.AdminAct.LET_IN, person, "as guest", meaning.who)
             paired = await chat_sessions.services.pairings.approve_person(meaning.who, by=person)
             guests = chat_sessions.settings(meaning.who.door).guests
             who = literally(claimed(paired.name or paired.principal.id))
             words = f"{who} may talk to me now. {may_do(PairingRole.GUEST, guests)}"
         else:
+            await chat_sessions.services.audit.record(e.AdminAct.SHUT_OUT, person, person=meaning.who)
             await chat_sessions.services.pairings.forget(meaning.who)
             words = "They are not let in."
     except AngeliaError as error:

@@ -5,6 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core.ids import Clock
+from angelia.service.audit import Audit
 from angelia.service.command_port import CommandServices
 from angelia.service.conversation.conversations import Conversations
 from angelia.service.models.catalog import ModelCatalog
@@ -35,6 +36,7 @@ class ChatServices(Struct, frozen=True):
     doors: ChatBindings
     pairings: Pairings
     key_value: KeyValue
+    audit: Audit
     model_catalog: ModelCatalog
     tokens: Tokens
     commands: CommandServices

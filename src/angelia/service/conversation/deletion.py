@@ -6,11 +6,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.core.entry import AdminAct
+from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId
-from angelia.core.principal import OWNER
+from angelia.core.principal import OWNER, Principal
 from angelia.sandboxes.port import SandboxError
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.sandboxes.workspace import earlier_files_folder
+from angelia.service.audit import LOG, Audit
 from angelia.service.delegation.tree import below
 from angelia.service.places.places import SandboxPlaces
 from angelia.store.log.references import blobs_in
@@ -29,18 +32,25 @@ class Deletion(Struct, frozen=True):
     renditions: Renditions
     undo: UndoStore
     places: SandboxPlaces
+    audit: Audit
 
-    async def delete(self, conversation: ConversationId, condition: Job[None] | None = None) -> str:
+    async def delete(
+        self, conversation: ConversationId, condition: Job[None] | None = None, by: Principal = OWNER
+    ) -> str:
         """Erase it and what its helpers said, the files that no other conversation refers to, what `/undo` kept, its
         sandbox, and the copy of a folder in which a fork or a replay worked. Returns why its sandbox is left behind,
         empty where it is not. What `condition` raises in the transaction that erases is raised, and it stays.
 
         Raises:
             NotFound: there is no such conversation.
+            BadInput: it is the record of what was done to the home.
             HeldElsewhere: somebody is working on it.
         """
+        if conversation == LOG:
+            raise BadInput("The record of what was done to this home is not erased.", then="`angelia audit` shows it.")
         known = await self.transcript.summary(OWNER, conversation)
         entries, _ = await self.transcript.legible(conversation)
+        await self.audit.record(AdminAct.CONVERSATION_ERASED, by, conversation)
         for one in [*await below(self.transcript, conversation), conversation]:
             await self.transcript.erase(one, self.blobs, condition)
             await asyncio.to_thread(self.undo.forget, one)

@@ -93,7 +93,7 @@ class PersonErasure(Struct, frozen=True):
         people, left = KnownPeople(self.db), list[str]()
         await people.forget(who)
         for conversation in found.own:
-            left += await self._erase_own(conversation)
+            left += await self._erase_own(conversation, by)
             crash_point("person.conversation_erased")
         for shared in found.shared:
             await self._blank(shared, who, by)
@@ -121,6 +121,7 @@ class PersonErasure(Struct, frozen=True):
             return msgspec.json.decode(earlier, type=_Begun)
         if found.counts == Counts() and not any((await KnownPeople(self.db).beside(who)).values()):
             raise NotFound(f"Nothing here is {who}'s.", then="`angelia people` lists who is known.")
+        await self.deletion.audit.record(e.AdminAct.PERSON_ERASED, by)
         await copies_know(self.key_value)
         begun = _Begun(self.clock(), by, found.counts)
         await self.key_value.put(key, msgspec.json.encode(begun).decode())
@@ -133,7 +134,7 @@ class PersonErasure(Struct, frozen=True):
         crash_point("person.receipt")
         await self.key_value.forget(f"{_BEGUN}{who}")
 
-    async def _erase_own(self, conversation: ConversationId) -> list[str]:
+    async def _erase_own(self, conversation: ConversationId, by: Principal) -> list[str]:
         """One conversation with what its chat is known by, and the folder of that chat if nobody else works there."""
         transcript = self.deletion.transcript
         with suppress(NotFound):  # it went with the one that it worked for
@@ -143,7 +144,7 @@ class PersonErasure(Struct, frozen=True):
                     "SELECT door, chat, thread FROM doors WHERE conversation = ?", (conversation,)
                 ).fetchall()
             )
-            left = await self.deletion.delete(conversation)
+            left = await self.deletion.delete(conversation, by=by)
             for door, chat, thread in chats:
                 await self.key_value.forget(f"voice:{door}\n{chat}\n{thread}")
             await self.key_value.forget(f"model:{conversation}")

@@ -71,6 +71,7 @@ def _said(entries: Sequence[e.Entry], who: Principal) -> set[int]:
     for entry in entries:
         fact = entry.fact
         own = _sender(fact) == who or (isinstance(fact, _ALSO) and fact.by == who)
+        own = own or (isinstance(fact, e.Administered) and who in (fact.by, fact.person))
         about = isinstance(fact, _OF_A_MESSAGE) and fact.seq in found
         reply = (own and isinstance(fact, _ANSWERED_AT_ONCE)) or (reply and isinstance(fact, e.DeliveryQueued))
         if own or about or reply:

@@ -31,7 +31,7 @@ from angelia.store.media.blobs import BlobStore
 from angelia.store.port import Job, LogStore, StoreConnection
 from angelia.store.portable import ends_with
 from angelia.store.sql.tips import Tip
-from angelia.store.sql.visibility import APART, RECORDS, visible_to
+from angelia.store.sql.visibility import APART, AUDIT, RECORDS, visible_to
 from angelia.store.sql.wholeness import not_whole, strays
 from angelia.store.tables import grants
 
@@ -405,7 +405,7 @@ def _changed(
 
 
 def _newest(connection: StoreConnection, owner: Principal) -> ConversationId | None:
-    spoken = f"c.door <> 'schedule' AND c.door NOT IN {APART}"
+    spoken = f"c.door NOT IN ('schedule', '{AUDIT}') AND c.door NOT IN {APART}"
     query = (
         f"SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation WHERE c.owner = ? AND {spoken}"  # noqa: S608 - fixed text
         " AND (e.epoch > 0 OR NOT EXISTS"

@@ -2,8 +2,11 @@
 
 from angelia.core.principal import OWNER, Principal
 
-RECORDS = "('schedule', 'import')"
-"""The doors of logs that hold what was arranged, and nothing that was said."""
+AUDIT = "audit"
+"""The door, and the id, of the log that holds what was done to the home."""
+
+RECORDS = f"('schedule', 'import', '{AUDIT}')"
+"""The doors of logs that hold what was arranged or done, and nothing that was said."""
 
 APART = "('parent', 'batch')"
 """The doors of conversations in which no person speaks: what opened them shows them."""

@@ -10,6 +10,7 @@ from angelia.core.ids import ConversationId
 from angelia.core.principal import ERASED, Principal
 from angelia.store.log.examined import by_place
 from angelia.store.port import LogStore, StoreConnection
+from angelia.store.sql.visibility import AUDIT
 
 _BESIDE = {
     "pairings": ("principal", "name, asked_at, expires, approved_by, role"),
@@ -37,8 +38,10 @@ class KnownPeople:
 
     async def known(self) -> list[KnownPerson]:
         """Those to whom conversations belong, whoever was there last first."""
-        query = "SELECT owner, count(*), max(last_at) FROM conversations GROUP BY owner ORDER BY 3 DESC, 1"
-        rows = await self._db.read(lambda connection: connection.execute(query).fetchall())
+        query = (
+            "SELECT owner, count(*), max(last_at) FROM conversations WHERE door <> ? GROUP BY owner ORDER BY 3 DESC, 1"
+        )
+        rows = await self._db.read(lambda connection: connection.execute(query, (AUDIT,)).fetchall())
         return [KnownPerson(Principal.parse(owner), count, last) for owner, count, last in rows]
 
     async def named(self, who: Principal) -> list[ConversationId]:

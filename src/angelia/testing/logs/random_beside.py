@@ -25,6 +25,7 @@ def come_in(draft: RandomLog) -> None:
         e.FilesTakenBack(ANN, 0, ("s1",), "s2", 1, ("b.txt: it was changed since",)),
         e.BytesLetGo((e.LetGo("0" * 64, 1, 0, "picture"),), 24),
         e.WordsErased(1, OWNER),
+        e.Administered(e.AdminAct.SHUT_OUT, OWNER, person=ANN),
         e.Checked(e.CheckOutcome.SCORED, 0.5, "half of the rows", 0.25),
     )
     draft.add(facts[draft.choose(len(facts))])

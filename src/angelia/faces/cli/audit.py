@@ -1,0 +1,108 @@
+"""`angelia audit`: who approved, changed, let in and erased what, out of the log; as it goes on, if that is wanted."""
+
+import asyncio
+import sys
+from datetime import datetime
+from typing import Any, assert_never
+
+import click
+import msgspec
+
+from angelia.core import entry as e
+from angelia.core.ids import short
+from angelia.core.moment import when
+from angelia.core.principal import Principal
+from angelia.core.text import one_line
+from angelia.core.unambiguous import unambiguous_line
+from angelia.faces.cli.options import open_to_read, settings_options
+from angelia.faces.words.output import echo, echo_json
+from angelia.faces.words.paint import screen
+from angelia.faces.words.widths import table
+from angelia.service.audit import LOG
+from angelia.store.log.audit_trail import AuditQuery, Decided, Decision, audit_trail
+
+_QUESTION = 80
+"""Characters of a question that a line shows; `angelia show` has all of it."""
+
+
+@click.command(
+    epilog="Examples:  angelia audit --since 2026-11-01  ·  angelia audit --person telegram:4711"
+    "  ·  angelia audit --format jsonl --follow >> audit.jsonl"
+)
+@click.option(
+    "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="From then on, by the wall clock."
+)
+@click.option("--person", metavar="PRINCIPAL", help="What somebody decided, or what was done about them.")
+@click.option("--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
+@click.option("--follow", is_flag=True, help="Go on with what is decided from now on, until it is interrupted.")
+@settings_options
+def audit(since: datetime | None, person: str | None, form: str, follow: bool, **given: Any) -> int:
+    """Show who said yes or no to what, and who changed what: grants, people, keys, settings, schedules, erasures.
+
+    It is a view of the log, whose checksums show what was altered or left out (`angelia store verify`).
+    """
+    moment = int(since.timestamp() * 1000) if since else 0
+    wanted = AuditQuery(moment, Principal.parse(person) if person else None)
+    return asyncio.run(_audit(wanted, (form == "jsonl", follow), given))
+
+
+async def _audit(wanted: AuditQuery, how: tuple[bool, bool], given: dict[str, Any]) -> int:
+    as_json, follow = how
+    home = await open_to_read(given)
+    count = 0
+    async for found in audit_trail(home.db, wanted):
+        count += len(found)
+        if not found and not follow:
+            break
+        _show(found, as_json=as_json)
+    if not count:
+        echo("Nothing was decided or changed.", err=True)
+    return 0
+
+
+def _show(found: list[Decided], *, as_json: bool) -> None:
+    if as_json:
+        for one in found:
+            echo_json(msgspec.json.encode(_as_told(one)))
+    elif found:
+        echo("\n".join(table([_row(one) for one in found], screen().columns if sys.stdout.isatty() else 0)))
+
+
+def _as_told(one: Decided) -> dict[str, Any]:
+    place = {"mark": f"{one.place}.{one.conversation}.{one.seq}", "at": one.at}
+    return {**place, "by": str(one.fact.by), "did": _did(one.fact), "question": one.question, "fact": one.fact}
+
+
+def _row(one: Decided) -> tuple[str, ...]:
+    where = "" if one.conversation == LOG else short(one.conversation)
+    did = _did(one.fact)
+    asked = f"{did}: {unambiguous_line(one_line(one.question, _QUESTION))}" if one.question else did
+    return when(one.at), unambiguous_line(str(one.fact.by)), where, asked
+
+
+def _did(fact: Decision) -> str:
+    """What was decided, in words."""
+    match fact:
+        case e.ApprovalGiven(scope=scope, answer=answer):
+            return "answered" if answer else f"yes, {scope}"
+        case e.ApprovalRefused():
+            return "no"
+        case e.NoteKept(number=number):
+            return f"kept note {number}"
+        case e.NoteDropped(number=number):
+            return f"dropped note {number}"
+        case e.ScheduleChanged(state=state):
+            return f"schedule {state}"
+        case e.FilesTakenBack(count=count):
+            return f"took back changes to {count} files"
+        case e.DeliveryLetBe():
+            return "let a delivery be"
+        case e.CancelAsked():
+            return "stopped a turn"
+        case e.WordsErased(count=count):
+            return f"erased somebody's words from {count} entries"
+        case e.Administered(act=act, about=about, person=person):
+            of = f" {unambiguous_line(str(person))}" if person else ""
+            return f"{act.replace('_', ' ')}{of}{f': {unambiguous_line(about)}' if about else ''}"
+        case _:
+            assert_never(fact)

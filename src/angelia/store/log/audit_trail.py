@@ -1,0 +1,105 @@
+"""What people decided and changed, out of the whole log as it grows: who said yes or no to what, who changed what."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+
+from msgspec import Struct
+
+from angelia.core import codec
+from angelia.core import entry as e
+from angelia.core.ids import ConversationId
+from angelia.core.principal import ANGELIA, Principal
+from angelia.store.port import LogStore, StoreConnection
+
+Decision = (
+    e.Administered
+    | e.ApprovalGiven
+    | e.ApprovalRefused
+    | e.NoteKept
+    | e.NoteDropped
+    | e.ScheduleChanged
+    | e.FilesTakenBack
+    | e.DeliveryLetBe
+    | e.CancelAsked
+    | e.WordsErased
+)
+"""Facts that say who decided something."""
+
+_KINDS = tuple(kind.__name__ for kind in Decision.__args__)
+_AT_ONCE = 500
+_LONGEST_S = 1.0
+
+
+class Decided(Struct, frozen=True):
+    """One of them, where it stands and when (Unix milliseconds). `question` is what was asked, for an answer."""
+
+    place: int
+    conversation: ConversationId
+    seq: int
+    at: int
+    fact: Decision
+    question: str = ""
+
+
+class AuditQuery(Struct, frozen=True):
+    """Which are wanted: since a moment (Unix milliseconds), and by or about somebody."""
+
+    since: int = 0
+    person: Principal | None = None
+
+    def holds(self, fact: Decision) -> bool:
+        """Whether it is of the person. What we did of our own accord is nobody's, unless that is asked for."""
+        if self.person is None:
+            return fact.by != ANGELIA or isinstance(fact, e.Administered)
+        return self.person == fact.by or (isinstance(fact, e.Administered) and self.person == fact.person)
+
+
+async def audit_trail(db: LogStore, wanted: AuditQuery) -> AsyncIterator[list[Decided]]:
+    """What was decided, oldest first, then an empty list, then what is decided from now on, by whichever process.
+
+    Raises:
+        CodecError: a newer version wrote one; those before it were given.
+    """
+    place = 0
+    while True:
+        version = await db.data_version()
+        place, found, more = await db.read(partial(_page, after=place, wanted=wanted))
+        if found:
+            yield found
+        if not more:
+            yield []
+            await db.next_commit(version, _LONGEST_S)
+
+
+def _page(connection: StoreConnection, after: int, wanted: AuditQuery) -> tuple[int, list[Decided], bool]:
+    """The last place that was looked at, what is wanted up to there, and whether there may be more now."""
+    marks = ", ".join("?" * len(_KINDS))
+    rows = connection.execute(
+        "SELECT id, conversation, seq, at, version, body FROM entries WHERE id > ? AND at >= ?"  # noqa: S608 - marks
+        f" AND epoch >= 0 AND kind IN ({marks}) ORDER BY id LIMIT ?",
+        (after, wanted.since, *_KINDS, _AT_ONCE),
+    ).fetchall()
+    found = []
+    for place, conversation, seq, at, version, body in rows:
+        fact = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
+        assert isinstance(fact, Decision)
+        if wanted.holds(fact):
+            question = _question(connection, conversation, seq, fact)
+            found.append(Decided(place, ConversationId(conversation), seq, at, fact, question))
+    return (rows[-1][0] if rows else after), found, len(rows) == _AT_ONCE
+
+
+def _question(connection: StoreConnection, conversation: str, before: int, fact: Decision) -> str:
+    """What an answer was to: the last question of its call before it."""
+    if not isinstance(fact, e.ApprovalGiven | e.ApprovalRefused):
+        return ""
+    rows = connection.execute(
+        "SELECT version, body FROM entries WHERE conversation = ? AND seq < ? AND kind = 'ApprovalAsked'"
+        " ORDER BY seq DESC",
+        (conversation, before),
+    )
+    for version, body in rows:
+        asked = codec.decode(body, version=version)
+        if isinstance(asked, e.ApprovalAsked) and asked.call == fact.call:
+            return asked.question
+    return ""
