@@ -59,16 +59,43 @@ def test_one_is_tried_and_brings_its_tools(told: Place) -> None:
 
 
 def test_what_one_serves_besides_tools_is_listed(place: Place) -> None:
-    place.home.mkdir(parents=True, exist_ok=True)
-    (place.home / "config.toml").write_text(
-        f"[mcp.servers.shelf]\ncommand = {json.dumps([sys.executable, '-m', 'tests.mcp.shelf'])}\n"
-        f"[mcp.servers.shelf.env]\nPYTHONPATH = {json.dumps(str(ROOT / 'src') + ':' + str(ROOT))}\n"
-    )
+    put_shelf(place)
     tried = place.run("mcp", "test", "shelf")
     assert tried.code == 0
-    assert "brings 1 tools, and serves 3 resources, a prompt." in tried.out
+    assert "brings 2 tools, and serves 3 resources, a prompt." in tried.out
     assert "shelf://beds/north (The north bed; text/plain): What grows there." in tried.out
     assert "/shelf:plan bed=… [season=…]\n    Plan a bed." in tried.out
+
+
+def test_what_a_server_asks_in_the_middle_of_a_call_is_answered_at_the_terminal(tmp_path: Path) -> None:
+    with serving(tmp_path, [call("shelf__sow", {}), say("Sown.")]) as place:
+        put_shelf(place)
+        with place.chat() as terminal:
+            terminal.types("sow something")
+            terminal.sees("The MCP server shelf asks: What shall I sow?")
+            terminal.sees("Bed (1 of 2)")
+            terminal.sees("2  south")
+            terminal.types("2")
+            terminal.sees("Depth (2 of 2): A whole number.")
+            terminal.types("deep")
+            terminal.sees("'deep' is no whole number. Please answer once more.")
+            terminal.types("3")
+            terminal.sees("Bed: south")
+            terminal.sees("1  Send it")
+            terminal.types("1")
+            terminal.sees("Sown.")
+        [result] = [fact for fact in place.log() if fact["kind"] == "ToolFinished"]
+    assert result["parts"][0]["text"] == "accept: bed='south' depth=3"
+
+
+def put_shelf(place: Place) -> None:
+    """Write a server that serves more than tools into the settings."""
+    place.home.mkdir(parents=True, exist_ok=True)
+    (place.home / "config.toml").write_text(
+        "[mcp]\npatience = 60.0\n"
+        f"[mcp.servers.shelf]\nallow = true\ncommand = {json.dumps([sys.executable, '-m', 'tests.mcp.shelf'])}\n"
+        f"[mcp.servers.shelf.env]\nPYTHONPATH = {json.dumps(str(ROOT / 'src') + ':' + str(ROOT))}\n"
+    )
 
 
 @pytest.mark.parametrize(

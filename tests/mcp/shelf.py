@@ -1,8 +1,11 @@
 """A server made with the official Python library, that serves resources and prompts beside a tool that adds some."""
 
 import sys
+from typing import Literal
 
+from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver import Context, MCPServer
+from pydantic import BaseModel
 
 from angelia.testing.model.pictures import one_colour
 
@@ -31,6 +34,20 @@ def notes(name: str) -> str:
 def plan(bed: str, season: str = "spring") -> str:
     """Plan a bed."""
     return f"Plan the {bed} bed for {season}.\nSee https://shelf.example/plan."
+
+
+class Seed(BaseModel):
+    """What is to be sown."""
+
+    bed: Literal["north", "south"]
+    depth: int
+
+
+@server.tool()
+async def sow(ctx: Context) -> str:
+    """Sows what its caller's person says."""
+    asked = await ctx.elicit("What shall I sow?", Seed)
+    return f"{asked.action}: {asked.data}" if isinstance(asked, AcceptedElicitation) else asked.action
 
 
 @server.tool()

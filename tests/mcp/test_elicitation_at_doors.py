@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from angelia.core import entry as e
 from angelia.testing.channels.recording_channel import FarEnd
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
+from tests.acp.editor import Editor, first
 from tests.chats.town import town
 from tests.mcp.asking_server import ADDRESS, Asking, Era, at_a_site
 from tests.python.conftest import AskModelAt, at, program
@@ -88,4 +90,36 @@ async def test_a_chat_is_asked_field_by_field_and_hears_the_end(tmp_path: Path) 
             await far.when(partial(told, title))
             await life.says(answer)
         await far.when(lambda far: "Planted." in far.texts("7"))
+    assert [one.content for one in asking.heard] == [{"bed": "s", "depth": 12, "again": True}]
+
+
+@pytest.mark.parametrize("forms", [True, False])
+async def test_an_editor_is_asked_by_its_forms_or_in_words(tmp_path: Path, forms: bool) -> None:
+    """Without forms, what has no choices is asked in words, and the next prompt answers it."""
+    asking, said = Asking(), iter(["South", "12", "yes", "Send it"])
+
+    def choose(params: dict[str, Any]) -> dict[str, Any]:
+        wanted = next(said)
+        [option] = [one["optionId"] for one in params["options"] if one["name"] == wanted]
+        return {"outcome": {"outcome": "selected", "optionId": option}}
+
+    answers = {
+        "elicitation/create": lambda _: {"action": "accept", "content": {"answer": next(said)}},
+        "session/request_permission": choose,
+    }
+    async with (
+        at_a_site(asking.server, "new") as url,
+        ModelServer([call("garden__plant", {}), say("Planted.")]) as model,
+    ):
+        place = first(model, tmp_path)
+        settle(place.home, url)
+        async with Editor(place, answers) as editor:
+            await editor.hello(**({"elicitation": {"form": {}}} if forms else {}))
+            session = await editor.new()
+            prompt = editor.begin(session, "Plant something.")
+            if not forms:
+                await prompt
+                assert await editor.prompt(session, next(said)) == "end_turn"
+            else:
+                assert (await prompt)["stopReason"] == "end_turn"
     assert [one.content for one in asking.heard] == [{"bed": "s", "depth": 12, "again": True}]
