@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from angelia.core.content import Media, MediaKind, Text, ToolCall
 from angelia.core.ending import Answered
 from angelia.core.ids import CallId, ConversationId
 from angelia.core.principal import OWNER
+from angelia.faces.cli.mcp import look_at_server
 from angelia.faces.web.api_keys import ApiKeys
 from angelia.faces.web.entry_view import addresses_in
 from angelia.faces.web.web_conversations import WebConversations
@@ -22,6 +24,7 @@ from angelia.skills.served import ServedSkill
 from angelia.store.tables.proposed_skills import ProposedCall, ProposedSkills
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, hang, say
+from tests.skills.folders import write_skill
 from tests.web.visitor import opened, visiting
 
 pytestmark = pytest.mark.anyio
@@ -211,7 +214,7 @@ async def test_what_a_model_proposes_is_shown_with_where_it_comes_from_and_kept_
         assert (app.loaded.home / "skills" / "tea" / "SKILL.md").exists()
 
 
-async def test_a_skill_of_a_server_is_listed_and_takes_no_yes_to_files_that_were_not_shown(tmp_path: Path) -> None:
+async def test_a_skill_of_a_server_that_is_away_is_listed_and_why_it_cannot_be_read_is_told(tmp_path: Path) -> None:
     front = '{"name":"refunds","description":"Pays back."}'
     listed = ServedSkill("linear", "skill://refunds/SKILL.md", "linear:refunds", front, ())
     servers = {"linear": {"url": "http://127.0.0.1:9/mcp"}}
@@ -219,10 +222,35 @@ async def test_a_skill_of_a_server_is_listed_and_takes_no_yes_to_files_that_were
         await app.key_value.put("served-skills:linear", msgspec.json.encode([listed]).decode())
         (row,) = (await page.json("/api/skills"))["skills"]
         assert (row["name"], row["of"], row["state"]) == ("linear:refunds", "a server", "new")
-        refused = await page.post(f"/api/skills/{row['key']}/pin", {"digest": row["digest"]})
-        assert "were not shown" in refused.json()["error"]["what"]
+        for act, body in (("read", {}), ("pin", {"digest": row["digest"]})):
+            refused = await page.post(f"/api/skills/{row['key']}/{act}", body)
+            assert refused.status_code == 404
+            assert "cannot be" in refused.json()["error"]["why"]
+            assert (await page.json(f"/api/skills/{row['key']}"))["state"] == "new"
         await page.said(f"/api/skills/{row['key']}/decline", {"digest": row["digest"]})
         assert (await page.json(f"/api/skills/{row['key']}"))["state"] == "declined"
+
+
+async def test_a_skill_of_a_server_is_read_there_and_taken_as_it_was_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "garden"
+    root = write_skill(folder / "skills" / "acme", description="Makes tea.", files={"a.md": "Use PEAR leaves.\n"})
+    command = [sys.executable, str(Path(__file__).parents[1] / "mcp" / "skill_server.py"), "new", str(folder)]
+    servers = {"garden": {"command": command, "allow": True}}
+    async with opened(tmp_path, "http://127.0.0.1:9", **{"mcp.servers": servers}) as app, visiting(app) as page:
+        await look_at_server(app, "garden")  # which remembers what it lists
+        (row,) = (await page.json("/api/skills"))["skills"]
+        at = f"/api/skills/{row['key']}"
+        assert "PEAR" not in str((await page.json(at))["files"])
+        shown = await page.said(f"{at}/read")
+        assert "Use PEAR leaves." in str(shown["files"])
+        assert (await page.post(f"{at}/pin", {"digest": "another"})).status_code == 409
+        (root / "a.md").write_text("Use PLUM leaves.\n")
+        late = await page.post(f"{at}/pin", {"digest": shown["digest"]})
+        assert late.status_code == 409
+        now = await page.said(f"{at}/read")
+        assert "PLUM" in str(now["files"])
+        await page.said(f"{at}/pin", {"digest": now["digest"]})
+        assert (await page.json(at))["state"] == "pinned"
 
 
 async def test_a_schedule_runs_now_only_where_somebody_keeps_time(tmp_path: Path) -> None:

@@ -110,3 +110,61 @@ def test_a_choice_and_an_ended_turn_have_no_barrier(chrome: Browser, fake: FakeS
     _look(page, source, "choice", 320)
     page.get_by_role("button", name="The north bed").wait_for()
     leave(page)
+
+
+def test_a_skill_of_a_server_is_read_before_it_can_be_said_yes_to(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    """Why it cannot be read stands there; once it was, all of it is shown, and the yes is to that version."""
+    about = {
+        "key": "tea",
+        "name": "garden:tea",
+        "of": "a server",
+        "state": "new",
+        "said": "new",
+        "does": "Makes tea.",
+        "unseen": True,
+        "path": "garden:skill://tea/SKILL.md",
+        "allowed": [],
+        "remarks": [],
+    }
+    listed = {**about, "digest": "", "files": []}
+    shown = {
+        **about,
+        "digest": "5b0f62aa91c2",
+        "files": [
+            {
+                "path": "SKILL.md",
+                "size": 96,
+                "executable": False,
+                "sha256": "ab12",
+                "state": "whole",
+                "text": "Use PEAR leaves.",
+            }
+        ],
+    }
+    fake.answers |= {"/api/skills": {"skills": [listed]}, "/api/skills/tea": listed}
+    away = {
+        "error": {
+            "what": "No skill 'garden:tea' can be had now.",
+            "why": "The server garden did not answer.",
+            "then": "",
+        }
+    }
+    fake.act = lambda path, body: (404, away) if path.endswith("/read") else None
+    source = axe()
+    page = visit(chrome, f"{address}/#/skills/tea", reduced_motion="reduce", color_scheme="dark")
+    read = page.get_by_role("button", name="Read its files")
+    expect(read).to_be_visible()
+    expect(page.get_by_role("button", name="Use it as it is now")).to_have_count(0)
+    read.click()
+    expect(page.locator(".detail .cannot")).to_contain_text("The server garden did not answer.")
+    _look(page, source, "a server that is away", 320)
+    fake.act = lambda path, body: (200, shown) if path.endswith("/read") else None
+    read.click()
+    expect(page.locator(".code.whole")).to_contain_text("Use PEAR leaves.")
+    _look(page, source, "a served skill", 320)
+    page.get_by_role("button", name="Use it as it is now").click()
+    page.wait_for_selector(".toast >> text=It may be used as it is now.")
+    assert fake.writes[-1] == ("/api/skills/tea/pin", {"digest": "5b0f62aa91c2"})
+    leave(page)

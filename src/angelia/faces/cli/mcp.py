@@ -17,7 +17,7 @@ from angelia.faces.cli.mcp_login import login, logout
 from angelia.faces.cli.open_conversation import folder_here
 from angelia.faces.cli.options import loaded_from, open_app, settings_options, turn_options
 from angelia.faces.cli.progress import working
-from angelia.faces.cli.served_skills import reached
+from angelia.faces.cli.served_skills import servers_here
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
@@ -176,7 +176,7 @@ async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
     """Connect to a server of the settings: what came of it, then what it brings and serves; whether it is well."""
     began = time.monotonic()
     try:
-        async with reached(app, name) as found:
+        async with servers_here(app).reached(name) as found:
             connection = found.servers.get(name)
             if connection is None or trouble(connection):
                 return found.news(), False

@@ -114,6 +114,7 @@ WORDS: Mapping[str, RouteWords] = {
     "GET /api/usage": RouteWords("Tokens and money by day, model and conversation.", query=("days",)),
     "GET /api/skills": RouteWords("Skills, and which of them were seen."),
     "GET /api/skills/{key}": RouteWords("One skill, with its files or what changed in them."),
+    "POST /api/skills/{key}/read": RouteWords("One skill of a server, with its files as the server has them now."),
     "POST /api/skills/{key}/{act}": RouteWords("Say yes or no to the version that was shown.", SeenSkill),
     "GET /api/settings": RouteWords("Settings, with where each comes from."),
     "POST /api/settings": RouteWords("Change one in config.toml; holds from the next start on.", ChangedSetting),

@@ -17,6 +17,7 @@ from angelia.faces.web.entry_view import View, diff_view
 from angelia.faces.web.guards import RouteGuard
 from angelia.faces.web.request import RequestRefused, RouteRequest, RouteResponse, json_response
 from angelia.faces.web.routes import Route
+from angelia.faces.web.web_conversations import DOOR, usual_folder
 from angelia.service.skills.seen import JudgedSkill, SkillState, seen_files
 from angelia.service.skills.skill_acts import state_in_words
 from angelia.skills.places import SkillOwner
@@ -26,7 +27,9 @@ from angelia.store.tables.seen_skills import SeenFile
 
 if TYPE_CHECKING:
     from angelia.service.app import App
+    from angelia.service.conversation.session import Session
     from angelia.service.skills.proposals import WaitingProposal
+    from angelia.service.skills.server_skills import ServerSkills
 
 _FOLDERS = 50
 """Conversations, used last, in whose folders it is looked for skills of projects."""
@@ -51,6 +54,7 @@ class SkillRoutes:
         return [
             Route("GET", "/api/skills", RouteGuard.LOGIN, self._skills),
             Route("GET", "/api/skills/{key}", RouteGuard.LOGIN, self._skill),
+            Route("POST", "/api/skills/{key}/read", RouteGuard.WRITE, self._read),
             Route("POST", "/api/skills/{key}/{act}", RouteGuard.WRITE, self._answer),
         ]
 
@@ -69,12 +73,30 @@ class SkillRoutes:
 
     async def _served(self) -> list[JudgedSkill]:
         """What servers of the settings listed when they were reached last; their files are not read here."""
-        servers = self._app.loaded.config.mcp.servers
-        if not servers:
-            return []
-        from angelia.service.skills.served import as_found
+        return await self._of_servers().listed() if self._app.loaded.config.mcp.servers else []
 
-        return await self._app.skills.judge(OWNER, as_found(await self._app.served.listed_last(servers)))
+    def _of_servers(self) -> "ServerSkills":
+        from angelia.service.skills.server_skills import ServerSkills, ServersOfSettings
+
+        app = self._app
+
+        def begin() -> "Session":
+            return app.conversations.begin(door=DOOR, workspace=usual_folder(app.loaded.home))
+
+        servers = ServersOfSettings(app.conversations, app.mcp_sources, app.toolsets, begin)
+        return ServerSkills(servers, app.served, app.skills)
+
+    async def _from_server(self, one: JudgedSkill) -> JudgedSkill:
+        """With its files, as its server lists it now.
+
+        Raises:
+            RequestRefused: it is not to be had; says why.
+        """
+        told: list[str] = []
+        try:
+            return await self._of_servers().named(one.skill.path, told.append)
+        except NotFound as error:
+            raise RequestRefused(404, error.what, " ".join(told), error.then) from error
 
     async def _skills(self, _: RouteRequest) -> RouteResponse:
         proposed = [_proposed_row(one) for one in await self._app.proposals.look(OWNER)]
@@ -95,6 +117,16 @@ class SkillRoutes:
             remarks = remarks_on(waiting.skill, [other.skill for other in await self._there()])
             return json_response({**_proposed_row(waiting), **_about(waiting.skill, remarks), **_source(waiting)})
         one, there = await self._named(request)
+        return await self._shown(one, there)
+
+    async def _read(self, request: RouteRequest) -> RouteResponse:
+        """One of a server, with its files as they are now."""
+        one, there = await self._named(request)
+        if one.of is not SkillOwner.SERVER:
+            raise BadInput("Its files are here.", then="Look at it.")
+        return await self._shown(await self._from_server(one), there)
+
+    async def _shown(self, one: JudgedSkill, there: Sequence[JudgedSkill]) -> RouteResponse:
         before = await self._app.skills.files_seen(one) if one.state is SkillState.CHANGED else ()
         told = [found.in_words() for found in one.skill.findings]
         told += remarks_on(one.skill, [other.skill for other in there])
@@ -106,11 +138,14 @@ class SkillRoutes:
         if waiting := await self._proposal(request.found["key"]):
             return await self._answer_proposal(waiting, act, given)
         one, _ = await self._named(request)
-        _require_shown(one.skill, given)
+        if act != "pin" or one.of is not SkillOwner.SERVER:
+            _require_shown(one.skill, given)
         skills = self._app.skills
         match act:
-            case "pin" if one.of is SkillOwner.SERVER:
-                raise BadInput("Its files were not shown.", then="`angelia skills review` shows them, and takes a yes.")
+            case "pin" if one.of is SkillOwner.SERVER:  # its list alone says which version it is, and not what is in it
+                there = await self._from_server(one)
+                _require_shown(there.skill, given)
+                await skills.pin(OWNER, there.skill)
             case "pin":
                 await skills.pin(OWNER, one.skill)
             case "decline":

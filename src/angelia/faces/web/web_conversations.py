@@ -134,19 +134,13 @@ class WebConversations:
         Raises:
             AccessRefused, ConfigError: it cannot work there.
         """
-        workspace = Path(folder).expanduser().absolute() if folder else await asyncio.to_thread(self._usual_folder)
+        home = self._app.loaded.home
+        workspace = Path(folder).expanduser().absolute() if folder else await asyncio.to_thread(usual_folder, home)
         session = self._app.conversations.begin(door=DOOR, workspace=workspace, sandbox=sandbox)
         assert session.unspoken is not None
         await self._app.handed_out.keep(session.conversation, session.unspoken)
         self._own[session.conversation] = session
         return session.conversation
-
-    def _usual_folder(self) -> Path:
-        """Where Angelia was started, if a conversation may work there, else a folder made for it."""
-        here = Path.cwd()
-        if not unfit(here, self._app.loaded.home):
-            return here
-        return make_own_folder()
 
     async def begin_for(self, key: ApiKey) -> ConversationId:
         """A new conversation of a key's; it is in the store from its first message on.
@@ -429,3 +423,9 @@ class WebConversations:
 
 def _vendor(app: "App", spec: str) -> str:
     return app.model_catalog.profile(spec).vendor
+
+
+def usual_folder(home: Path) -> Path:
+    """Where Angelia was started, if a conversation may work there, else a folder made for it."""
+    here = Path.cwd()
+    return make_own_folder() if unfit(here, home) else here

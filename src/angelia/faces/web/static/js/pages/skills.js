@@ -1,5 +1,6 @@
 // Skills: which there are, all that is in one, how it differs from what was seen, and the yes to it.
-import { html } from "../html.js";
+import { html, useState } from "../html.js";
+import { post } from "../api.js";
 import { Diff } from "../calls.js";
 import { Details, ListDetail, Notice, useAnswer } from "../list_detail.js";
 import { go, link } from "../route.js";
@@ -22,20 +23,41 @@ export function Skills({ id }) {
 /** @param {{id: string, reread: () => void}} props */
 function Skill({ id, reread }) {
   const path = `/api/skills/${encodeURIComponent(id)}`;
-  const { data, error, again } = useAnswer(path);
+  const { data: told, error, again } = useAnswer(path);
+  const [read, setRead] = useState(/** @type {any} */ (null));
   if (error) return html`<${Failure} error=${error} again=${again} />`;
-  if (!data) return html`<${Skeleton} />`;
+  if (!told) return html`<${Skeleton} />`;
+  const data = told.unseen && read ? read : told;
   const { source } = data;
-  const both = () => (source ? go("skills") : again(), reread());
+  const both = () => (setRead(null), source ? go("skills") : again(), reread());
   const act = (/** @type {string} */ name, /** @type {string} */ word, /** @type {string} */ told, main = false) => html`<${Act} path=${`${path}/${name}`} word=${word} told=${told} again=${both} body=${{ digest: data.digest }} main=${main} />`;
   const served = data.of === "a server";
+  const away = served && data.unseen && !read;
   const odd = data.remarks.length > 0 || source?.outside;
   return html`<div><h2>${data.name}</h2><p>${data.does}</p></div>
-    ${source ? html`<${Notice} tone="wait" icon="wait" title="The model proposes it.">After a turn of ${count(source.calls, "call")} that began with “${source.words}”, ${when(source.at)}. <a class="link" href=${link("c", source.conversation)}>See it there</a>${source.outside ? " Words from elsewhere were in view when it was written: look for them in it." : ""}<//>` : served ? html`<${Notice} tone="calm" icon="servers" title="Its files are with its server.">${data.unseen ? "angelia skills review fetches and shows them, and takes your yes." : "They are held to what you saw whenever it is used."}<//>` : data.unseen && html`<${Notice} tone="wait" icon="wait" title=${data.state === "changed" ? "It has changed since you saw it." : "You have not seen it yet."}>It is not used until you say yes, after all that is below.<//>`}
+    ${source ? html`<${Notice} tone="wait" icon="wait" title="The model proposes it.">After a turn of ${count(source.calls, "call")} that began with “${source.words}”, ${when(source.at)}. <a class="link" href=${link("c", source.conversation)}>See it there</a>${source.outside ? " Words from elsewhere were in view when it was written: look for them in it." : ""}<//>` : served ? html`<${Notice} tone=${data.unseen && !away ? "wait" : "calm"} icon=${data.unseen && !away ? "wait" : "servers"} title=${!data.unseen || away ? "Its files are with its server." : "This is all that its server has of it now."}>${!data.unseen ? "They are held to what you saw whenever it is used." : away ? "It is not used until you have read them and said yes." : "It is not used until you say yes. Whenever it is used it is held to what is below."}<//>` : data.unseen && html`<${Notice} tone="wait" icon="wait" title=${data.state === "changed" ? "It has changed since you saw it." : "You have not seen it yet."}>It is not used until you say yes, after all that is below.<//>`}
     ${data.remarks.length > 0 && html`<${Notice} tone="" icon="failed" title="Look at this first.">${data.remarks.map((/** @type {string} */ words) => html`<span class="remark">${words}</span>`)}<//>`}
     ${data.files.map((/** @type {any} */ file) => html`<${Shown} key=${file.path} file=${file} />`)}
-    <div class="go">${source ? html`${act("decline", "Do not keep it", "It is not kept. The conversation still holds it.", odd)}${act("pin", "Keep it and use it", "It is with your skills now, and may be used.", !odd)}` : data.unseen && served ? act("decline", "Do not use it", "It is not used, and not asked about until it changes.") : data.unseen ? html`${act("decline", "Do not use it", "It is not used, and not asked about until it changes.", odd)}${act("pin", "Use it as it is now", "It may be used as it is now.", !odd)}` : data.state === "pinned" ? act("unpin", "Use it no more", "It is not used until you say so again.") : data.state === "declined" ? act("unpin", "Ask about it again", "It is new again.") : null}</div>
+    <div class="go">${source ? html`${act("decline", "Do not keep it", "It is not kept. The conversation still holds it.", odd)}${act("pin", "Keep it and use it", "It is with your skills now, and may be used.", !odd)}` : away ? html`${act("decline", "Do not use it", "It is not used, and not asked about until it changes.")}<${Fetch} path=${`${path}/read`} got=${setRead} />` : data.unseen ? html`${act("decline", "Do not use it", "It is not used, and not asked about until it changes.", odd)}${act("pin", "Use it as it is now", "It may be used as it is now.", !odd)}` : data.state === "pinned" ? act("unpin", "Use it no more", "It is not used until you say so again.") : data.state === "declined" ? act("unpin", "Ask about it again", "It is new again.") : null}</div>
     <section><h3>Details</h3><${Details} rows=${[["State", data.said], ["Of", data.of], ["Tools", data.allowed.join(", ")], ["Folder", html`<span class="mono">${data.path}</span>`], ["Version", html`<span class="mono">${data.digest.slice(0, 12)}</span>`]]} /></section>`;
+}
+
+/** Asks the server for its files; why they cannot be had stands beneath. @param {{path: string, got: (data: any) => void}} props */
+function Fetch({ path, got }) {
+  const [busy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState(/** @type {any} */ (null));
+  const fetchThem = async () => {
+    if (busy) return;
+    setBusy(true);
+    setTrouble(null);
+    try {
+      got(await post(path));
+    } catch (failed) {
+      setTrouble(failed);
+      setBusy(false);
+    }
+  };
+  return html`<button class="b main" aria-disabled=${busy} onClick=${fetchThem}>${busy && html`<span class="st live"><span class="dot"></span></span>`}Read its files</button>${trouble && html`<p class="cannot" role="alert">${[trouble.message, trouble.why, trouble.then].filter(Boolean).join(" ")}</p>`}`;
 }
 
 /** @type {Record<string, string>} */
