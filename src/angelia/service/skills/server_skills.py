@@ -37,7 +37,8 @@ class ServersOfSettings:
         toolsets: Sequence[MakeToolset],
         begin: Callable[[], Session],
     ) -> None:
-        self._conversations, self._sources, self._toolsets = conversations, sources, toolsets
+        self._conversations = conversations
+        self._sources, self._toolsets = sources, toolsets
         self._begin = begin
 
     @property
@@ -71,7 +72,8 @@ class ServerSkills:
     """What these servers serve, and how the owner of the home stands to it."""
 
     def __init__(self, servers: ServersOfSettings, served: ServedSkills, skills: Skills) -> None:
-        self._servers, self._served, self._skills = servers, served, skills
+        self._servers = servers
+        self._served, self._skills = served, skills
 
     async def listed(self) -> list[JudgedSkill]:
         """What they listed when they were reached last; no file is read."""
