@@ -24,6 +24,18 @@ async def shown(browser: ChromiumBrowser, site: Site, page: str, *, whole: bool 
     return [line.shown() for line in (await tab.look(whole=whole)).lines]
 
 
+async def test_a_label_around_its_list_and_a_sign_that_says_what_it_is_for_are_names(
+    browser: ChromiumBrowser, site: Site
+) -> None:
+    """As Django's admin has them."""
+    page = """<label>Action: <select><option>Delete<option>Keep</select></label>
+        <a href=/day><span style="display: inline-block; width: 9px; height: 9px" title="Choose a Date"></span></a>"""
+    assert await shown(browser, site, page) == [
+        'combobox "Action:" [e1] = "Delete" of "Delete" "Keep"',
+        'link "Choose a Date" [e2]',
+    ]
+
+
 async def test_a_form_is_read_as_a_person_sees_it(browser: ChromiumBrowser, site: Site) -> None:
     assert await shown(browser, site, FORM) == [
         'heading "Book a table" level 1',

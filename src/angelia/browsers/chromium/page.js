@@ -59,16 +59,18 @@
       if (tag === "INPUT" && ["submit", "button", "reset"].includes(element.type))
         return squeeze(element.value || { submit: "Submit", reset: "Reset" }[element.type] || element.title);
       if (tag === "INPUT" && element.type === "image") return squeeze(element.alt || element.title || "Submit");
-      const labels = [...(element.labels || [])].map((one) => one.innerText).join(" ");
+      // A label around its own list holds the list's options too, which are no part of the name.
+      const labels = [...(element.labels || [])].map((one) => tag === "SELECT" && one.contains(element)
+        ? one.innerText.replace(element.innerText, " ") : one.innerText).join(" ");
       return squeeze(labels || element.title || element.placeholder);
     }
     if (written(element)) return squeeze(element.title || element.getAttribute("aria-placeholder"));
     if (kind === "frame") return squeeze(element.title || element.name);
     const inner = squeeze(element.innerText);
     if (inner) return inner;
-    const picture = element.querySelector?.("img[alt], [aria-label], svg > title");
+    const picture = element.querySelector?.("img[alt], [aria-label], svg > title, [title]");
     return squeeze(picture?.getAttribute("alt") || picture?.getAttribute("aria-label") || picture?.textContent
-      || element.title);
+      || picture?.title || element.title);
   };
   const states = (element, kind) => {
     const found = [];
