@@ -35,11 +35,18 @@ def _has_library(name: str) -> bool:
     return True
 
 
+def python_docs() -> Path | None:
+    """Where Debian's `python3-doc` has put Python's documents; None where it is not installed."""
+    found = sorted(Path("/usr/share/doc").glob("python3.*/html/index.html"))
+    return found[0].parent if found else None
+
+
 REAL_PARTS: dict[str, Callable[[], object]] = {
     "bwrap": lambda: shutil.which("bwrap"),
     "chromium": lambda: find_chromium() and shutil.which("bwrap"),
     "window": lambda: find_chromium(window=True) and all(map(shutil.which, ("bwrap", "Xvfb"))),
     "curl": lambda: shutil.which("curl"),
+    "django": lambda: (Path(__file__).parents[1] / ".tools" / "django" / "django.txt").exists(),
     "rg": lambda: shutil.which("rg"),
     "docker": lambda: all(map(shutil.which, ("dockerd", "docker", "busybox"))) and os.geteuid() == 0,
     "apptainer": lambda: (shutil.which("apptainer") or shutil.which("singularity")) and shutil.which("busybox"),
@@ -53,6 +60,7 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "matrix": lambda: (Path(__file__).parents[1] / ".tools" / "synapse" / "synapse.txt").exists(),
     "npm": lambda: shutil.which("node") and shutil.which("npm"),
     "acp-typescript": lambda: shutil.which("node") and shutil.which("npm"),
+    "python-doc": lambda: python_docs(),
     "uv": lambda: (Path(__file__).parents[1] / ".tools" / "bin" / "uv").exists(),
     "espeak-ng": lambda: shutil.which("espeak-ng"),
     "pico": lambda: shutil.which("pico2wave"),

@@ -4,21 +4,18 @@ Its authors' reward says whether a task is solved (https://miniwob.farama.org). 
 """
 
 import asyncio
-import functools
-import http.server
 import json
-import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.tab import Tab
-from angelia.browsers.snapshot import PageLine
+from tests.browsers.accessibility import differing
 from tests.browsers.oracles import ORACLES
+from tests.browsers.served_folder import served, tab_at
 from tests.examples import TIMES
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("chromium")]
@@ -42,43 +39,19 @@ MISSED = """((refs) => { const known = refs.map(angeliaPage.element);
     missed: [...document.querySelectorAll("#area, .ui-dialog")].flatMap((area) => [...area.querySelectorAll(NATIVE)])
       .filter((one) => sized(one) && !known.includes(one)).map((one) => one.outerHTML.slice(0, 200)) } })"""
 
-ROLES = {"Canvas": "canvas", "image": "img", "Date": "textbox", "InputTime": "textbox", "generic": "textbox"}
-"""What Chromium calls what we call otherwise; generic is a text that can be written into."""
-COMPARED = {"button", "checkbox", "combobox", "link", "listbox", "menuitem", "radio", "searchbox", "slider"} | {
-    "spinbutton",
-    "tab",
-    "textbox",
-}
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
-
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """Where its pages are."""
-    handler = functools.partial(Quiet, directory=str(FOLDER.parent / "html"))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
+    with served(FOLDER.parent / "html") as port:
+        yield port
 
 
 @pytest.fixture(scope="module")
 async def tab(port: int) -> AsyncIterator[Tab]:
     """A tab in which they are opened one after the other."""
-
-    async def addresses(origin: str, host: str, wanted: int) -> Sequence[str]:
-        assert (host, wanted) == ("miniwob.example", port), origin
-        return ["127.0.0.1"]
-
-    browser = ChromiumBrowser(addresses)
-    yield await browser.opened()
-    await browser.close()
+    async with tab_at("miniwob.example", port) as tab:
+        yield tab
 
 
 async def begun(tab: Tab, port: int, page: str, seed: int) -> str:
@@ -104,24 +77,6 @@ async def test_a_page_is_seen_and_all_that_can_be_clicked_is_named(tab: Tab, por
     assert not found["missed"]
     assert found["known"] or page in WATCHED
     assert await differing(tab, lines) == []
-
-
-async def differing(tab: Tab, lines: Sequence[PageLine]) -> list[str]:
-    """What Chromium's own accessibility tree calls otherwise than we do."""
-    nodes = (await tab._call("Accessibility.getFullAXTree"))["nodes"]
-    known = {one["backendDOMNodeId"]: one for one in nodes if not one.get("ignored") and "backendDOMNodeId" in one}
-    differ = []
-    for line in lines:
-        asked = {"expression": f"angeliaPage.element('{line.ref}')", "contextId": tab.frames.page.world}
-        element = (await tab._call("Runtime.evaluate", asked))["result"]["objectId"]
-        node = (await tab._call("DOM.describeNode", {"objectId": element}))["node"]["backendNodeId"]
-        if node not in known or line.role not in COMPARED:
-            continue  # it is hidden from who does not see, as arrows of spinners are, or has no role there
-        role = str(known[node]["role"]["value"])
-        name = " ".join(str(known[node].get("name", {}).get("value", "")).split())
-        if ROLES.get(role, role) != line.role or name[:190] != line.name[:190]:
-            differ.append(f"{line.shown()}, and there {role} {name!r}")
-    return differ
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -21,7 +21,7 @@ from urllib.parse import quote
 import httpx2
 
 PYTHON = Path(__file__).parents[3] / ".tools" / "synapse" / "bin" / "python"
-"""Where `.ci/synapse` puts it."""
+"""Where `.ci/apart synapse` puts it."""
 
 SECONDS = 120.0
 """Safety net of every wait; Synapse alone starts in 9 s on an idle machine."""
