@@ -1,14 +1,29 @@
 """A home whose log lies in PostgreSQL: every command and the gateway work on it as on one that lies in the home."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Mapping
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from angelia.core.content import Media, MediaKind, Text
+from angelia.core.entry import AnyFact, ConversationOpened, UserSaid
+from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
+from angelia.store.log.copying import copy_as_it_stands, digests
+from angelia.store.log.search import search
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore
 from angelia.store.postgres.database import PostgresDatabase
+from angelia.store.sql.database import Database
+from angelia.store.sql.upkeep import verify
+from angelia.store.tables.key_value import KeyValue
+from angelia.testing.crash import Run
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import say
 from angelia.testing.networks.telegram_server import TelegramServer
@@ -17,6 +32,7 @@ from tests.chats.gateway_lives import Story, tell
 from tests.examples import TIMES
 from tests.nursery import Nursery
 from tests.store.postgres_server import PostgresServer
+from tests.store.words import said
 
 pytestmark = pytest.mark.anyio
 
@@ -51,6 +67,77 @@ async def test_a_conversation_is_begun_gone_on_with_found_and_looked_through(
     assert "derived anew" in await angelia("store", "rebuild")
     assert "is in order" in await angelia("store", "verify")
     assert not (tmp_path / "home" / "angelia.db").exists()
+
+
+async def test_a_backup_of_it_is_a_home_with_the_log_in_it_and_goes_back_into_postgresql(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    address = postgres.fresh()
+    (home := tmp_path / "home").mkdir()
+    (home / "config.toml").write_text(f'store = "{address}"\n[limits]\nmax_steps = 7\n')
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "ANGELIA_HOME": str(home)}
+
+    async def angelia(*words: str, at: Path = home) -> Run:
+        run = await nursery.run(words, {**environ, "ANGELIA_HOME": str(at)})
+        assert (run.status, "Traceback" in run.stderr) == (0, False), run.stdout + run.stderr
+        return run
+
+    with closing(PostgresDatabase.open(address, home)) as db:
+        blobs = BlobStore(home)
+        picture = Media(await blobs.put(b"a picture"), MediaKind.IMAGE)
+        facts: list[AnyFact] = [
+            ConversationOpened("terminal", "/"),
+            UserSaid((Text("grebe"), picture)),
+            said("and another"),
+        ]
+        await Transcript(db).append(ConversationId("talk0001"), facts)
+        await KeyValue(db).put("kept", "beside")
+        wanted = await db.read(digests)
+    made = await angelia("backup", str(tmp_path / "backups"))
+    assert "restored once to try, and in order" in made.stdout
+    (archive,) = (tmp_path / "backups").glob("angelia-*.tar.gz")
+    back = tmp_path / "back"
+    told = await angelia("restore", str(archive), at=back)
+    assert f"Its log lay in {address}" in told.stderr
+    assert "store" not in (back / "config.toml").read_text()
+    assert "max_steps = 7" in (back / "config.toml").read_text()
+    with closing(Database.open(back)) as restored:
+        assert await restored.read(digests) == wanted
+        assert await KeyValue(restored).get("kept") == "beside"
+        assert await verify(restored, BlobStore(back)) == []
+        assert await BlobStore(back).get(picture.blob.sha256) == b"a picture"
+        assert len((await search(restored, OWNER, "grebe")).hits) == 1
+    await angelia("store", "copy", "home", other := postgres.fresh(), at=back)
+    with closing(PostgresDatabase.open(other, back)) as db:
+        assert await db.read(digests) == wanted
+
+
+async def test_what_is_written_while_a_backup_is_made_is_not_half_in_it(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    address = postgres.fresh()
+    talk = ConversationId("talk")
+    with (
+        closing(PostgresDatabase.open(address, tmp_path / "one")) as db,
+        closing(PostgresDatabase.open(address, tmp_path / "two")) as other,
+    ):
+        await Transcript(db).append(talk, [ConversationOpened("terminal", "/"), *(said(str(n)) for n in range(1500))])
+        over = asyncio.Event()
+
+        async def go_on_writing() -> None:
+            while not over.is_set():
+                await Transcript(other).append(talk, [said("meanwhile")])
+
+        writing = asyncio.create_task(go_on_writing())
+        with closing(Database.open(tmp_path / "copy")) as copy:
+            await copy_as_it_stands(db, copy)
+            over.set()
+            await writing
+            copied = await copy.read(digests)
+            place = await copy.read(lambda connection: connection.execute("SELECT max(id) FROM entries").fetchone()[0])
+            assert copied == await db.read(partial(digests, upto=place))
+            assert await verify(copy, BlobStore(tmp_path / "copy")) == []
+        assert len(await Transcript(db).entries(talk)) > copied["talk"][0] >= 1501
 
 
 class SharedStory(Story):

@@ -36,7 +36,8 @@ class Audit:
     """The record of one home."""
 
     def __init__(self, home: Path, transcript: Transcript, key_value: KeyValue) -> None:
-        self._home, self._transcript, self._key_value = home, transcript, key_value
+        self._home, self._transcript = home, transcript
+        self._key_value = key_value
         self._known = f"{_KNOWN}{platform.node()}:{home}"
 
     async def record(self, act: AdminAct, by: Principal, about: str = "", person: Principal | None = None) -> None:

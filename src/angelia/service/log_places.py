@@ -41,8 +41,8 @@ def require_in_home(loaded: Loaded) -> None:
     if loaded.config.store:
         raise BadInput(
             "The log of this home lies in PostgreSQL, and not in the home.",
-            "Its own tools copy it and bring it back.",
-            "Use `pg_dump` for the log; the other files of the home can be copied as they are.",
+            "The server says itself whether it has lost something.",
+            "`angelia store verify` looks it through; a backup, or the server's own tools, bring it back.",
         )
 
 

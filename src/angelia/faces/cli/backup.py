@@ -106,9 +106,24 @@ def restore(file: Path, passphrase: bool, passphrase_file: Path | None) -> int:
     words = _passphrase(passphrase, passphrase_file, twice=False)
     head = asyncio.run(make(file.expanduser(), home, words, TerminalSteps()))
     echo(f"{home} is what it was on {when(head.made_at)}, and in order.")
+    for line in _of_the_log(head.store, os.environ.get("ANGELIA_STORE", "")):
+        echo(line, err=True)
     if not head.keys:
         echo("Keys and tokens were not in the backup: put them back, or set them anew.", err=True)
     return 0
+
+
+def _of_the_log(lay: str, set_to: str) -> list[str]:
+    """What to know about where the log is, if it lay elsewhere or is looked for elsewhere."""
+    lines = []
+    if lay:
+        lines += [
+            f"Its log lay in {lay}; here it lies in the home. To have it in an empty PostgreSQL:",
+            f"  angelia store copy home {lay}   and then `angelia config set store` with that address.",
+        ]
+    if set_to:
+        lines.append(f"ANGELIA_STORE is {set_to} here: take it away, or that log is looked at and not this one.")
+    return lines
 
 
 def _passphrase(ask: bool, file: Path | None, *, twice: bool) -> str:

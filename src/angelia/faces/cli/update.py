@@ -97,8 +97,8 @@ def _trial(backup: Path, version: Version) -> Trial:
     with tempfile.TemporaryDirectory(prefix="angelia-trial-") as folder:
         home = Path(folder) / "home"
         asyncio.run(restore(backup, home, "", TerminalSteps()))
-        doctor = version.angelia("doctor", "--offline", home=home)  # it opens the store, and so migrates it
-        store = version.angelia("store", "verify", home=home)
+        doctor = version.try_on(home, "doctor", "--offline")  # it opens the store, and so migrates it
+        store = version.try_on(home, "store", "verify")
         broken = {line.split()[1]: line for line in doctor.said.splitlines() if line.startswith("✘")}
         if doctor.code and not broken:
             broken["doctor"] = doctor.last

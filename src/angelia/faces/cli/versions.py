@@ -37,6 +37,11 @@ class Version(Struct, frozen=True):
         """Run a command of this version on a home."""
         return run((str(self.python), "-m", PACKAGE, *words), {"ANGELIA_HOME": str(home)})
 
+    def try_on(self, copy: Path, *words: str) -> Ran:
+        """Run one on a copy of a home, whose log lies in it: the one elsewhere is not looked at, and not migrated."""
+        own = {"ANGELIA_HOME": str(copy), "ANGELIA_STORE": ""}
+        return run((str(self.python), "-m", PACKAGE, *words), own)
+
     def number(self) -> str:
         """What it calls itself.
 

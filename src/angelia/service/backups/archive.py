@@ -32,7 +32,8 @@ _CHUNK = 1 << 20
 class ArchiveHead(Struct, frozen=True):
     """What an archive says of itself: who made it when (Unix milliseconds), of which home and whose, how many bytes.
 
-    `keys` says whether keys and tokens are in it.
+    `keys` says whether keys and tokens are in it; `store` is where the log lay, empty for the home, in which it always
+    lies in a backup.
     """
 
     angelia: str
@@ -42,6 +43,7 @@ class ArchiveHead(Struct, frozen=True):
     keys: bool
     size: int = 0
     format: int = _FORMAT
+    store: str = ""
 
 
 def pack(folder: Path, into: BinaryIO, head: ArchiveHead, passphrase: str, told: Told) -> None:

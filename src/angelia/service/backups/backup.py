@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.core.crash import crash_point
 from angelia.core.errors import StoreDamaged
@@ -19,7 +20,7 @@ from angelia.core.version import PACKAGE_VERSION
 from angelia.service.backups.archive import ArchiveHead, pack, unpack
 from angelia.service.backups.contents import copied_parts, copy_part
 from angelia.service.files.transfers import Told
-from angelia.service.log_places import require_in_home
+from angelia.service.settings.config_file import ConfigFile
 from angelia.service.stored_home import StoredHome
 from angelia.store.media.blobs import BlobStore
 from angelia.store.media.durable import UNFINISHED, sync_folder
@@ -64,23 +65,22 @@ async def back_up(home: StoredHome, plan: BackupPlan, shown: ShownSteps) -> Made
 
     Raises:
         StoreFull, StoreReadOnly: it could not be written there.
-        BadInput: the log does not lie in the home.
         NotFound, StoreDamaged: the home is not whole; says what to do. There is no backup then.
         MissingPart: it is to be encrypted, and the library is not installed.
     """
-    require_in_home(home.loaded)
     with explained(plan.folder):
         plan.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not (home.loaded.home / LOG).exists():  # nothing was said yet: the log is empty, and not missing
+    elsewhere = home.loaded.config.store
+    if not elsewhere and not (home.loaded.home / LOG).exists():  # nothing was said yet: it is empty, and not missing
         Database.open(home.loaded.home).close()
-    in_home = home.db
-    assert isinstance(in_home, Database)
     with _scratch(plan.folder) as scratch:
         plain, keys = copied_parts(home.loaded.home)
         with shown.working("copying the home"), explained(plan.folder):
-            await upkeep.backup(in_home, home.blobs, scratch / "home")
+            await upkeep.backup(home.db, home.blobs, scratch / "home")
             for name in [*plain, *(keys if plan.keys else ())]:
                 await asyncio.to_thread(copy_part, home.loaded.home / name, scratch / "home" / name)
+            if elsewhere:  # what is restored has its log in the home, and leaves the other one alone
+                ConfigFile(scratch / "home").unset("store")
         crash_point("backup.copied")
         with shown.moving("writing the backup") as told, explained(plan.folder):
             file = await asyncio.to_thread(_packed, home, plan, scratch, told)
@@ -116,6 +116,7 @@ async def require_whole(home: Path) -> None:
 def _packed(home: StoredHome, plan: BackupPlan, scratch: Path, told: Told) -> Path:
     path = scratch / "backup"
     head = ArchiveHead(PACKAGE_VERSION, time.time_ns() // 1_000_000, str(home.loaded.home), str(Path.home()), plan.keys)
+    head = replace(head, store=home.loaded.config.store)
     with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         pack(scratch / "home", file, head, plan.passphrase, told)
         file.flush()

@@ -1,4 +1,6 @@
-"""A log copied into another store while nobody writes: every entry in its place, and equal before it counts.
+"""A log copied into another store: every entry in its place, and equal before it counts.
+
+To move it, nobody writes meanwhile (`copy_entries`); for a backup it is copied as it stands at one moment.
 
 Entries are taken over in the order of their places, some to a commit, and what is derived from them is derived anew in
 the same commit. So the last place that is there says how far a copying had come that was ended, however it ended. What
@@ -21,7 +23,7 @@ from angelia.store.log import projections, word_index
 from angelia.store.log.at_work import at_work
 from angelia.store.log.chain import COLUMNS, FIRST, StoredEntry, fits
 from angelia.store.log.examined import by_place, unreadable_at
-from angelia.store.port import LogStore, Numbers, StoreConnection, WordIndex
+from angelia.store.port import Job, LogStore, Numbers, StoreConnection, WordIndex
 
 BESIDE = ("spending_erased", "grants", "pairings", "remembered")
 """Tables that nothing can be derived from; of leases only the numbers go over."""
@@ -87,6 +89,35 @@ async def copy_entries(source: LogStore, staged: StagedLog, told: Callable[[str]
         require_held()
         await staged.finish()
     return CopiedEntries(len(wanted), total, there if before else 0)
+
+
+async def copy_as_it_stands(source: LogStore, target: LogStore) -> None:
+    """Copy what `source` holds at one moment into a store that nobody else has, while others go on writing there.
+
+    Raises:
+        StoreDamaged: the log is not whole, or the copy is not equal to it.
+        CodecError: a newer version wrote an entry.
+        StoreFull, StoreReadOnly, StoreUnreachable: as they say.
+    """
+    loop = asyncio.get_running_loop()
+
+    def write(job: Job[None]) -> None:
+        asyncio.run_coroutine_threadsafe(target.write(job), loop).result()
+
+    def copy(connection: StoreConnection) -> Digests:
+        write(partial(_empty, words=target.words))  # what a connection that broke has left
+        place = 0
+        while page := _page(connection, after=place):
+            write(partial(take, numbers=target.numbers, page=page))
+            place = page[-1][0]
+        write(partial(_take_beside, numbers=target.numbers, beside=_look_beside(connection, source.numbers)))
+        return digests(connection)
+
+    wanted = await source.read(copy)
+    while await target.write(partial(word_index.catch_up, words=target.words)):
+        pass
+    if await target.read(digests) != wanted:
+        raise StoreDamaged("The copy is not equal to the log.", then=f"It does not count. {_VERIFY}")
 
 
 @asynccontextmanager
@@ -209,13 +240,14 @@ def _page(connection: StoreConnection, after: int) -> list[tuple[int, StoredEntr
 
 
 async def _beside(source: LogStore) -> _Beside:
-    def look(connection: StoreConnection) -> _Beside:
-        rows = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in BESIDE}  # noqa: S608
-        leases = connection.execute("SELECT conversation, epoch, holder, '', '', 0 FROM leases").fetchall()
-        numbers = {table: source.numbers.last(connection, table) for table in ("entries", "grants")}
-        return _Beside({**rows, "leases": leases}, numbers, connection.execute("SELECT at FROM born").fetchone()[0])
+    return await source.read(partial(_look_beside, numbers=source.numbers))
 
-    return await source.read(look)
+
+def _look_beside(connection: StoreConnection, numbers: Numbers) -> _Beside:
+    rows = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in BESIDE}  # noqa: S608
+    leases = connection.execute("SELECT conversation, epoch, holder, '', '', 0 FROM leases").fetchall()
+    given = {table: numbers.last(connection, table) for table in ("entries", "grants")}
+    return _Beside({**rows, "leases": leases}, given, connection.execute("SELECT at FROM born").fetchone()[0])
 
 
 def _take_beside(connection: StoreConnection, numbers: Numbers, beside: _Beside) -> None:

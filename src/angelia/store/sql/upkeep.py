@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -11,6 +12,7 @@ from msgspec import Struct
 from angelia.core.errors import BadInput, StoreDamaged
 from angelia.core.ids import ConversationId
 from angelia.store.log import projections, word_index
+from angelia.store.log.copying import copy_as_it_stands
 from angelia.store.log.erase import remove_unreferenced
 from angelia.store.log.examined import examined, missing_at_end
 from angelia.store.media.blobs import BlobStore, damaged
@@ -82,8 +84,9 @@ async def accept(db: Database, blobs: BlobStore) -> list[str]:
     return given_up
 
 
-async def backup(db: Database, blobs: BlobStore, to: Path) -> None:
-    """Copy the home to a new folder, consistently, while others go on working. The copy is a home itself.
+async def backup(db: LogStore, blobs: BlobStore, to: Path) -> None:
+    """Copy the home to a new folder, consistently, while others go on working. The copy is a home itself, with the log
+    in it, wherever that lies.
 
     Raises:
         BadInput: `to` exists and is not empty.
@@ -96,7 +99,7 @@ async def backup(db: Database, blobs: BlobStore, to: Path) -> None:
             raise BadInput(f"{to} is not empty.", then="Name a new folder for the backup.")
     copy = BlobStore(to)
     try:
-        copied = await copy_log(db, to / FILE)
+        copied = await (copy_log(db, to / FILE) if isinstance(db, Database) else _copy_log_here(db, to))
         for sha256 in copied.referenced:
             await _copy_blob(blobs, copy, sha256)
         with explained(to):
@@ -156,6 +159,15 @@ async def copy_log(db: Database, to: Path) -> CopiedLog:
     except BaseException:
         to.unlink(missing_ok=True)
         raise
+
+
+async def _copy_log_here(db: LogStore, to: Path) -> CopiedLog:
+    """The same of a log that lies elsewhere, into the home `to`."""
+    with closing(Database.open(to)) as copy:
+        await copy_as_it_stands(db, copy)
+        copied = await copy.read(lambda connection: CopiedLog(tuple(ends(connection)), tuple(_referenced(connection))))
+        await copy.checkpoint()
+    return copied
 
 
 async def sweep(db: LogStore, blobs: BlobStore, older_than_s: float = DAY_S) -> list[str]:
