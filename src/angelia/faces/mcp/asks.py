@@ -161,6 +161,15 @@ class Asks:
         asked = next((one for one in opened.session.questions() if name_of(one) == name), None)
         return TurnAsks(opened.session.conversation, key, asked) if asked else None
 
+    async def span(self, conversation: ConversationId, key: str) -> tuple[int, int]:
+        """When the ask of this key was said, and when something was last stored in its conversation; Unix
+        milliseconds.
+        """
+        opened = self._open.get(conversation)
+        log = opened.session.log.entries if opened else await self._app.transcript.entries(conversation)
+        said = next((one.at for one in log if isinstance(one.fact, e.UserSaid) and one.fact.key == key), log[0].at)
+        return said, log[-1].at
+
     async def stop(self, key: str) -> bool:
         """Stop the turn under this key; False where nothing runs.
 

@@ -4,7 +4,7 @@ import json
 import logging
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, assert_never
+from typing import Any, cast
 
 import mcp_types as types
 import msgspec
@@ -12,14 +12,13 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from msgspec import Struct
 
-from angelia.core import ending as end
 from angelia.core.errors import AngeliaError
-from angelia.core.sentences import sentence
 from angelia.core.version import PACKAGE_VERSION
-from angelia.faces.mcp.asks import AskOutcome, Asks, NewAsk, Tell, TurnAsks, TurnCame, TurnGoesOn
+from angelia.faces.mcp.ask_tasks import AskTasks, has_forms, may_have_tasks
+from angelia.faces.mcp.asks import Asks, NewAsk, Tell, TurnAsks, TurnGoesOn
 from angelia.faces.mcp.questions import decision, form, name_of, shown
+from angelia.faces.mcp.results import AskAnswer, ask_result, elicitation, said_result
 from angelia.faces.mcp.tools import AskRequest, OfferedTool, StopRequest
 from angelia.service.app import App
 from angelia.tools.schema import compact_schema
@@ -35,28 +34,8 @@ _MOST_KNOWN = 256
 """Requests whose cancellation is understood; older ones have ended."""
 
 Context = ServerRequestContext[Any, Any]
+CallOutcome = types.CallToolResult | types.InputRequiredResult | dict[str, Any]
 CalledWith = types.CallToolRequestParams
-
-
-class AskedFile(Struct, frozen=True):
-    """A file that was sent: where its copy lies on this machine, its media type, and its bytes."""
-
-    name: str
-    path: str
-    mime: str
-    size: int
-
-
-class AskAnswer(Struct, frozen=True):
-    """What `ask` gives back besides the words. `ending` is how the turn ended, empty while it has not."""
-
-    state: str
-    conversation: str
-    key: str
-    ending: str = ""
-    files: tuple[AskedFile, ...] = ()
-    notes: tuple[str, ...] = ()
-    cost: float | None = None
 
 
 class AngeliaMcpServer:
@@ -72,39 +51,41 @@ class AngeliaMcpServer:
             title="Angelia",
             instructions=_INSTRUCTIONS,
             on_list_tools=self._list,
-            on_call_tool=self._call,
+            on_call_tool=cast(
+                "Any", self._call
+            ),  # a task is a result of an extension, which the library's type leaves out
             get_tool_input_schema=lambda name: _schema(self._tools[name]) if name in self._tools else None,
         )
         self.library.middleware.append(self._hear_cancel)
+        self._ask_tasks = AskTasks(asks, self._take_answers)
+        self._ask_tasks.add_to(self.library)
 
     async def _list(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_listed(tool) for tool in self._tools.values()])
 
-    async def _call(self, context: Context, params: CalledWith) -> types.CallToolResult | types.InputRequiredResult:
+    async def _call(self, context: Context, params: CalledWith) -> CallOutcome:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}.")
         try:
             given = msgspec.convert(params.arguments or {}, tool.arguments)
             if tool.read:
-                return _said(await tool.read(self._app, given))
+                return said_result(await tool.read(self._app, given))
             if isinstance(given, StopRequest):
                 stopped = await self._asks.stop(given.key)
-                return _said(
+                return said_result(
                     "It was told to stop; `ask` with the key says how it ended." if stopped else "Nothing runs."
                 )
             assert isinstance(given, AskRequest)
             return await self._ask(context, params, given)
         except msgspec.ValidationError as error:
-            return _said(f"The arguments do not fit: {error}.", is_error=True)
+            return said_result(f"The arguments do not fit: {error}.", is_error=True)
         except AngeliaError as error:
-            return _said(str(error), is_error=True)
+            return said_result(str(error), is_error=True)
 
     # -- asking -------------------------------------------------------------------------------------------------
 
-    async def _ask(
-        self, context: Context, params: CalledWith, given: AskRequest
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    async def _ask(self, context: Context, params: CalledWith, given: AskRequest) -> CallOutcome:
         key = params.request_state or given.key
         await self._take_answers(key, params.input_responses or {})
         ask = NewAsk(given.question, given.conversation, key)
@@ -114,16 +95,18 @@ class AngeliaMcpServer:
         while len(self._running) > _MOST_KNOWN:
             self._running.popitem(last=False)
         outcome = await self._asks.follow(said, given.seconds, _telling(context))
-        while isinstance(outcome, TurnAsks) and _has_forms(context):
+        while isinstance(outcome, TurnAsks) and has_forms(context):
             if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                asking = types.ElicitRequest(params=_form(outcome))
+                asking = types.ElicitRequest(params=elicitation(outcome))
                 requests: types.InputRequests = {name_of(outcome.asked): asking}
                 return types.InputRequiredResult(input_requests=requests, request_state=outcome.key)
             if not await self._elicited(context, outcome):
                 break
             outcome = await self._asks.follow(said, given.seconds, _telling(context))
         self._running.pop(call, None)
-        return _result(outcome)
+        if isinstance(outcome, TurnGoesOn) and may_have_tasks(context):
+            return await self._ask_tasks.taken(outcome)
+        return ask_result(outcome)
 
     async def _elicited(self, context: Context, outcome: TurnAsks) -> bool:
         """Ask the client's person; False where it could not be, or they dismissed it."""
@@ -162,16 +145,6 @@ def _connection(context: Context) -> str:
     return str(headers.get("mcp-session-id", "")) if headers else ""
 
 
-def _has_forms(context: Context) -> bool:
-    able = context.session.client_capabilities
-    asked = able.elicitation if able else None
-    return asked is not None and (asked.form is not None or asked.url is None)
-
-
-def _form(outcome: TurnAsks) -> types.ElicitRequestFormParams:
-    return types.ElicitRequestFormParams(message=shown(outcome.asked), requested_schema=form(outcome.asked))
-
-
 def _telling(context: Context) -> Tell:
     count = 0
 
@@ -202,45 +175,3 @@ def _listed(tool: OfferedTool) -> types.Tool:
 def _schema(tool: OfferedTool) -> dict[str, Any]:
     schema: dict[str, Any] = json.loads(bytes(compact_schema(tool.arguments)))
     return schema
-
-
-def _said(text: str, *, is_error: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
-
-
-def _result(outcome: AskOutcome) -> types.CallToolResult:
-    """What came of an ask, in words and as a value; only an answer has no error and the state `answered`."""
-    match outcome:
-        case TurnCame(ending=ending):
-            answered = isinstance(ending, end.Answered)
-            files = tuple(AskedFile(one.name, str(one.path), one.mime, one.size) for one in outcome.files)
-            lines = [outcome.text if answered else sentence(ending)]
-            lines += [f"file: {one.name}, at {one.path}" for one in files]
-            answer = AskAnswer(
-                "answered" if answered else "ended",
-                outcome.conversation,
-                outcome.key,
-                type(ending).__name__,
-                files,
-                outcome.notes,
-                outcome.cost,
-            )
-            return _with(answer, [*lines, *outcome.notes], is_error=not answered)
-        case TurnAsks():
-            answer = AskAnswer("asks", outcome.conversation, outcome.key)
-            how = f"It waits for its person's answer: `angelia chat --resume {outcome.conversation[-8:]}`, or any door."
-            return _with(answer, [shown(outcome.asked), how, _again(outcome.key)])
-        case TurnGoesOn():
-            answer = AskAnswer("working", outcome.conversation, outcome.key)
-            return _with(answer, ["It is not finished, and goes on.", _again(outcome.key)])
-        case _:
-            assert_never(outcome)
-
-
-def _again(key: str) -> str:
-    return f"Call `ask` with the key {key!r} alone to wait on; nothing is asked twice."
-
-
-def _with(answer: AskAnswer, lines: Sequence[str], *, is_error: bool = False) -> types.CallToolResult:
-    result = _said("\n".join(line for line in lines if line), is_error=is_error)
-    return result.model_copy(update={"structured_content": msgspec.to_builtins(answer)})
