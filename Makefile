@@ -37,7 +37,7 @@ soak: setup-dev  # what kills processes, again and again; an hour of faults; pro
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 	ANGELIA_TESTS_EXPLORE=$(EXPLORE) $(BIN)/pytest -q -n auto --timeout 3600 tests/schedule/test_clockwork.py \
 	  tests/notes/test_notes_side_by_side.py tests/delegation/test_child_crashes.py tests/web/page \
-	  tests/chats/test_inbound_storms.py tests/chats/test_gateway_killed.py tests/chats/test_delivery_storms.py \
+	  tests/batches/test_batches_killed.py tests/chats/test_inbound_storms.py tests/chats/test_gateway_killed.py tests/chats/test_delivery_storms.py \
 	  tests/chats/test_voice_answers.py \
 	  tests/chats/test_reception.py tests/long/test_pictures.py tests/web/test_streams.py \
 	  $$(grep -rl 'import.*given' --include='test_*.py' tests)
