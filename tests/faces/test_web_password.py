@@ -22,6 +22,10 @@ def test_a_password_is_set_from_a_pipe_changed_and_removed(tmp_path: Path) -> No
         assert refused.code != 0
         assert "no passkey for it" in refused.err
         assert "is removed" in place.run("web", "password", "--remove").err
+        told = place.run("audit").out
+        assert told.count("password set") == 2
+        assert told.count("password removed") == 1
+        assert PASSWORD not in told
         assert "There is no password" in place.run("web", "password", "--remove").err
 
 

@@ -776,6 +776,12 @@ class AdminAct(StrEnum):
     """`about` are the keys, logins and secrets that came (+) or went (-) since, by name."""
     API_KEY_ADDED = "api_key_added"
     API_KEY_REMOVED = "api_key_removed"
+    PASSWORD_SET = "password_set"  # noqa: S105 - an act, and no password; so is the next
+    """The page's; so is the next."""
+    PASSWORD_REMOVED = "password_removed"  # noqa: S105
+    PASSKEY_ADDED = "passkey_added"
+    """`about` is its name, and so in the next."""
+    PASSKEY_REMOVED = "passkey_removed"
     CONVERSATION_ERASED = "conversation_erased"
     """`about` is its id."""
     PERSON_ERASED = "person_erased"

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+from angelia.core.entry import AdminAct
 from angelia.core.errors import BadInput, ConfigError
+from angelia.core.principal import OWNER
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import asked, echo
 
@@ -32,11 +34,14 @@ def _typed() -> str:
 
 async def _set(typed: str, given: dict[str, Any]) -> int:
     from angelia.faces.web.access.login_routes import LoginWays
+    from angelia.faces.web.access.password import demand_not_simple
 
+    demand_not_simple(typed)
     app = await open_app(given)
     try:
         ways = LoginWays(app.key_value, app.clock)
         before = await ways.password.since()
+        await app.audit.record(AdminAct.PASSWORD_SET, OWNER)
         await ways.password.set(typed)
         ended = await ways.logins.log_everybody_out()
     finally:
@@ -59,7 +64,9 @@ async def _remove(given: dict[str, Any]) -> int:
                 "Without a password nobody could log in there, and it would not be served.",
                 "Make a passkey on the page first, or take web.origin out of the settings.",
             )
-        was = await ways.password.remove()
+        if was := bool(await ways.password.since()):
+            await app.audit.record(AdminAct.PASSWORD_REMOVED, OWNER)
+            await ways.password.remove()
     finally:
         await app.close()
     echo("The password is removed. Who is logged in stays so." if was else "There is no password.", err=True)

@@ -60,7 +60,7 @@ class WebDoor:
         self.conversations = WebConversations(app, self.keys, chats)
         self._home = HomeRoutes(app)
         self._live = LiveRoutes(app)
-        self._login = LoginRoutes(self.ways, app.clock)
+        self._login = LoginRoutes(self.ways, app.audit, app.clock)
         uploads = Uploads(app.intake, app.key_value, app.clock)
         listed = [
             *ConversationRoutes(app, self.conversations, uploads).routes(),

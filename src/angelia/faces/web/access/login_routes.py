@@ -4,8 +4,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from angelia.core.entry import AdminAct
 from angelia.core.errors import PolicyDenied
 from angelia.core.ids import Clock
+from angelia.core.principal import OWNER
 from angelia.core.text import clean
 from angelia.faces.web.access.attempts import LoginAttempts
 from angelia.faces.web.access.logins import Logins, Visitor, cookie_for, cookie_in, login_id, terms_at
@@ -15,11 +17,13 @@ from angelia.faces.web.access.throttle import LoginThrottle, counted_address
 from angelia.faces.web.guards import RouteGuard
 from angelia.faces.web.request import NOTHING, RequestRefused, RouteRequest, RouteResponse, json_response
 from angelia.faces.web.routes import Route
+from angelia.service.audit import Audit
 from angelia.store.tables.key_value import KeyValue
 
 _MOST = 16_384
 """Bytes that somebody brings who is not known yet."""
-_BROWSER = 200
+_LINE = 200
+"""Characters of what a browser says of itself."""
 
 
 class LoginCode(Struct, forbid_unknown_fields=True):
@@ -64,8 +68,8 @@ class LoginWays:
 class LoginRoutes:
     """The handlers. `elsewhere` is the origin that others reach, empty where none do."""
 
-    def __init__(self, ways: LoginWays, clock: Clock) -> None:
-        self._ways = ways
+    def __init__(self, ways: LoginWays, audit: Audit, clock: Clock) -> None:
+        self._ways, self._audit = ways, audit
         self._throttle = LoginThrottle(clock)
         self.elsewhere = ""
 
@@ -168,6 +172,7 @@ class LoginRoutes:
 
     async def _keep_passkey(self, request: RouteRequest) -> RouteResponse:
         given = await request.json(NewPasskey, _MOST)
+        await self._audit.record(AdminAct.PASSKEY_ADDED, OWNER, clean(given.name)[:_LINE])
         kept = await self._ways.passkeys.register(request.origin, given.name, given.credential)
         await self._ways.attempts.add(f"passkey {kept.name} (made)", _visitor(request))
         return json_response({"id": kept.id, "name": kept.name}, 201)
@@ -182,6 +187,9 @@ class LoginRoutes:
                     f"Nobody could log in at {self.elsewhere}.",
                     "Make another one first, or set a password: `angelia web password`.",
                 )
+        name = next((one.name for one in await self._ways.passkeys.all() if one.id == own), "")
+        if name:
+            await self._audit.record(AdminAct.PASSKEY_REMOVED, OWNER, name)
         await self._ways.passkeys.remove(own)
         return NOTHING
 
@@ -196,4 +204,4 @@ def _forgotten(request: RouteRequest) -> RouteResponse:
 
 
 def _visitor(request: RouteRequest) -> Visitor:
-    return Visitor(counted_address(request.client), clean(request.headers.get("user-agent", ""))[:_BROWSER])
+    return Visitor(counted_address(request.client), clean(request.headers.get("user-agent", ""))[:_LINE])

@@ -51,22 +51,13 @@ class PagePassword:
             BadInput: it is too short, too long or too simple.
             MissingPart: argon2-cffi is not installed.
         """
+        demand_not_simple(password)
         normal = _normal(password)
-        if not LEAST <= len(normal) <= MOST:
-            raise BadInput(
-                f"The password has {len(normal)} characters; {LEAST} are the least and {MOST:,} the most.",
-                "Whoever knows it can do here all that you can.",
-                "Five or six words that nobody would put together are easy to type.",
-            )
-        if len(set(normal)) < _DIFFERENT:
-            raise BadInput(f"The password has {len(set(normal))} different characters; {_DIFFERENT} are the least.")
         await self._keep(await asyncio.to_thread(_hasher().hash, normal), self._clock())
 
-    async def remove(self) -> bool:
-        """There is none from now on; False if there was none."""
-        kept = await self._kept()
+    async def remove(self) -> None:
+        """There is none from now on."""
         await self._key_value.forget(_KEY)
-        return kept is not None
 
     async def fits(self, password: str) -> bool:
         """Whether it is the password; False as well while there is none.
@@ -104,6 +95,23 @@ class PagePassword:
 
     async def _keep(self, hashed: str, since: int) -> None:
         await self._key_value.put(_KEY, msgspec.json.encode(_Kept(hashed, since)).decode())
+
+
+def demand_not_simple(password: str) -> None:
+    """What may become the password.
+
+    Raises:
+        BadInput: it is too short, too long or too simple.
+    """
+    normal = _normal(password)
+    if not LEAST <= len(normal) <= MOST:
+        raise BadInput(
+            f"The password has {len(normal)} characters; {LEAST} are the least and {MOST:,} the most.",
+            "Whoever knows it can do here all that you can.",
+            "Five or six words that nobody would put together are easy to type.",
+        )
+    if len(set(normal)) < _DIFFERENT:
+        raise BadInput(f"The password has {len(set(normal))} different characters; {_DIFFERENT} are the least.")
 
 
 def _hasher() -> "PasswordHasher":
