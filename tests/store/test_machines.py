@@ -1,15 +1,14 @@
 """Several machines over one log and one bucket: one is the gateway, and another goes on where it is killed or hangs."""
 
 import asyncio
-import os
 import signal
-import socket
 from pathlib import Path
 
 import pytest
 
 from angelia.core.errors import Fenced
-from angelia.store.log.sole_holder import HeldByAnother, take_sole
+from angelia.store.log.holdings import Holdings
+from angelia.store.log.lease import HeldElsewhere
 from angelia.store.postgres.database import PostgresDatabase
 from angelia.store.tables.key_value import KeyValue
 from angelia.testing.model.server import ModelServer
@@ -71,20 +70,24 @@ async def test_who_runs_on_another_machine_is_seen_to_live(postgres: PostgresSer
 async def test_who_was_replaced_writes_nothing(postgres: PostgresServer, tmp_path: Path) -> None:
     address = postgres.fresh()
     here, there = (PostgresDatabase.open(address, tmp_path / name) for name in ("here", "there"))
-    sole = await take_sole(here, "gateway")
+    mine, theirs = Holdings(here), Holdings(there)
+    await mine.take("clock", "one")
+    await mine.take("channel telegram", "one")
     await KeyValue(here).put("written by", "here")
-    with pytest.raises(HeldByAnother, match=f"process {os.getpid()} on {socket.gethostname()}"):
-        await take_sole(there, "gateway")
+    with pytest.raises(HeldElsewhere, match="one is working"):
+        await theirs.take("channel telegram", "two")
     await there.write(lambda connection: connection.execute("UPDATE leases SET expires = 0"))  # its time is over
-    again = await take_sole(there, "gateway")
-    with pytest.raises(Fenced, match="Another process is the gateway"):
+    await theirs.take("channel telegram", "two")
+    with pytest.raises(Fenced, match="taken over from this one: channel telegram"):
         await KeyValue(here).put("written by", "who hung")
     with pytest.raises(Fenced):
-        await sole.keep()
+        await mine.keep()
     assert await KeyValue(there).get("written by") == "here"
-    await again.release()
-    await KeyValue(there).put("written by", "there, which is nothing special any more")
-    await (await take_sole(there, "gateway")).release()
+    await theirs.release_all()
+    await KeyValue(there).put("written by", "there, which holds nothing any more")
+    await mine.release("channel telegram")
+    await KeyValue(here).put("written by", "here, which has given up what it had lost")
+    await theirs.take("channel telegram", "two")
     here.close()
     there.close()
 
@@ -126,7 +129,7 @@ async def test_a_machine_that_was_stopped_past_its_lease_writes_nothing_when_it_
         stopped.kill(signal.SIGCONT)
         run = await stopped.ended()
         assert run.status == 1
-        assert "Another process is the gateway of this store now." in run.stderr
+        assert "Another process has taken over from this one" in run.stderr
         assert "Traceback" not in run.stderr
         assert await machines.first.broken() == []
 

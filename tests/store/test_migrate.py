@@ -16,7 +16,7 @@ SECOND_THAT_FAILS = ("CREATE TABLE later (x INTEGER) STRICT", "INSERT INTO nowhe
 
 @pytest.fixture
 def path(home: Path) -> Path:
-    """A database of version 1 with something in it."""
+    """A database of this version with something in it."""
     Database.open(home).close()
     connection = sqlite3.connect(home / FILE)
     connection.execute("INSERT INTO remembered VALUES ('a', 'b')")
@@ -40,11 +40,11 @@ def test_there_is_a_step_to_every_version() -> None:
 def test_an_older_database_is_copied_and_brought_forward(path: Path) -> None:
     connection = connect(path)
     migrate(connection, path, (*STEPS, ("CREATE TABLE later (x INTEGER) STRICT", "INSERT INTO later VALUES (1)")))
-    assert version(connection) == 2
+    assert version(connection) == schema.VERSION + 1
     assert connection.execute("SELECT x FROM later").fetchall() == [(1,)]
     connection.close()
-    copy = connect(path.with_name("angelia.db.v1"))
-    assert version(copy) == 1
+    copy = connect(path.with_name(f"angelia.db.v{schema.VERSION}"))
+    assert version(copy) == schema.VERSION
     assert copy.execute("SELECT * FROM remembered").fetchall() == [("a", "b")]
     copy.close()
 
@@ -53,7 +53,7 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(path: Path) -> None:
     connection = connect(path)
     with pytest.raises(sqlite3.OperationalError, match="no such table: nowhere"):
         migrate(connection, path, (*STEPS, SECOND_THAT_FAILS))
-    assert version(connection) == 1
+    assert version(connection) == schema.VERSION
     assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'later'").fetchone() == (0,)
     connection.close()
 
@@ -63,7 +63,7 @@ def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
     connection.execute("PRAGMA user_version = 7")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 1"):
+    with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 2"):
         Database.open(path.parent)
     assert path.read_bytes() == before
 

@@ -19,6 +19,7 @@ from angelia.store.log.examined import by_place
 from angelia.store.log.transcript import Transcript
 from angelia.store.port import ALL_ROWS, ResultRows, StoreConnection
 from angelia.store.postgres.database import PostgresDatabase
+from angelia.store.tables.machines import Machines
 from tests.store.leases import acquire
 from tests.store.postgres_server import PostgresServer, postgres_server
 from tests.store.words import said
@@ -244,3 +245,18 @@ async def test_a_password_that_is_wrong_is_not_shown(postgres: PostgresServer, h
     with pytest.raises(StoreError) as told:
         PostgresDatabase.open(address, home, password="p4ssw0rd")
     assert "p4ssw0rd" not in str(told.value)
+
+
+async def test_tables_of_an_earlier_version_are_brought_forward(postgres: PostgresServer, tmp_path: Path) -> None:
+    import psycopg
+
+    address = postgres.fresh()
+    PostgresDatabase.open(address, tmp_path).close()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("ALTER TABLE leases DROP COLUMN since; DROP TABLE machines; UPDATE format SET version = 1")
+        connection.execute("INSERT INTO leases VALUES ('one', 7, 'somebody', '', '', 0)")
+    db = PostgresDatabase.open(address, tmp_path)
+    query = "SELECT epoch, since, version FROM leases, format"
+    assert await db.read(lambda connection: connection.execute(query).fetchall()) == [(7, 0, 2)]
+    await Machines(db).tell("one", "1", frozenset(), 0)
+    db.close()

@@ -458,7 +458,7 @@ class App:
             ClockworkDeps(
                 self.transcript, self.schedules, self.clock, self.db.data_version, self.watching.look_again, cap
             ),
-            TurnSources(self.conversations, model, self.terminal_delivery),
+            TurnSources(self.conversations, self.schedules, model, self.terminal_delivery),
             self.outside_services,
         )
 

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),
     "web": ("web:web", "The page in your browser: conversations, what waits, what was sent."),
     "gateway": ("gateway:gateway", "Be reachable in chat networks."),
+    "cluster": ("cluster:cluster", "The machines that share a log, and what each holds; drain one."),
     "schedule": ("schedule:schedule", "What is done at which times: add, list, pause, look at."),
     "clock": ("schedule:clock", "Keep time for what is scheduled, where no gateway runs."),
     "signals": ("signals:signals", "What may begin a turn from outside: list them, send one."),

@@ -18,17 +18,17 @@ from angelia.faces.words.widths import table
 from angelia.service.app import App
 from angelia.service.chats.gateway import ChannelStatus, Gateway
 from angelia.service.chats.gateway_state import tell
-from angelia.service.chats.open_channel import wait
+from angelia.service.cluster.membership import Membership, MembershipDeps
+from angelia.service.cluster.parts import ClockPart, parts_of, refused, shared
 from angelia.service.metrics import Metrics
 from angelia.service.models.choice import must_be_had
+from angelia.service.schedule.begun_elsewhere import BegunElsewhere
 from angelia.service.schedule.keep_time import keep_time
-from angelia.store.log.sole_holder import HeldByAnother, SoleHolder, take_sole
+from angelia.store.tables.machines import ClusterState, Machines, door_of
 
 DRAIN_S = 20.0
 """How long what is under way may take once an end is asked for; what is left goes on at the next start."""
 _TABLE_S = 1.0
-_STANDBY_S = 0.5
-"""How often one that stands by looks whether it is needed."""
 _COLOURS = {
     ConnectionHealth.CONNECTED: "32",
     ConnectionHealth.CONNECTING: "33",
@@ -52,33 +52,35 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
     changed = asyncio.Event()
-    sole = await _alone(app, ending)
-    if ending.is_set():
-        await app.close()
-        return 0
     gateway = Gateway(app.chat_services, changed.set)
-    await gateway.open(only)
-    holding = asyncio.create_task(sole.keep()) if sole else None
+    membership = await _begin(app, gateway, only)
     behind = [asyncio.create_task(_show(app, gateway, changed)), asyncio.create_task(app.upkeep.keep_tidy())]
-    behind.append(asyncio.create_task(keep_time(app.clock_services, gateway)))
+    if membership is None:
+        behind.append(asyncio.create_task(keep_time(app.clock_services, gateway)))
+    else:
+        others = BegunElsewhere(gateway, app.schedules, app.transcript)
+        behind.append(asyncio.create_task(others.follow()))
     behind += [asyncio.create_task(beside(gateway))] if beside else []
     listening = await _listen(app, gateway)
+    taking_part = [asyncio.create_task(one) for one in (membership.keep(), membership.work())] if membership else []
     try:
-        await _until(ending, [task for task in (listening, holding) if task])
+        await _until(ending, [*([listening] if listening else []), *taking_part])
         echo("Finishing what is under way…")
+        for task in taking_part[1:]:  # nothing more is taken, and what there is is held until it is handed over
+            await _cancelled(task)
+        if membership is not None:
+            await membership.hand_over(DRAIN_S)
         await gateway.drain(DRAIN_S)
     finally:
-        if holding is not None:
-            behind.append(holding)
-        for task in behind:
-            task.cancel()
-        await asyncio.gather(*behind, return_exceptions=True)
+        await _cancelled(*behind, *taking_part[1:])
+        if membership is not None:
+            await membership.hand_over(0)
         await gateway.close()
         if listening is not None:
-            listening.cancel()
-            await asyncio.gather(listening, return_exceptions=True)
-        if sole is not None:
-            await sole.release()
+            await _cancelled(listening)
+        if membership is not None:
+            await membership.leave()
+        await _cancelled(*taking_part)
         await app.close()
     echo("Everything is stored; what is open goes on at the next start.")
     return 0
@@ -100,20 +102,44 @@ async def _listen(app: App, gateway: Gateway) -> asyncio.Task[None] | None:
     return asyncio.create_task(serve(GatewayServer(gateway, token, app.signals, metrics), settings.listen))
 
 
-async def _alone(app: App, ending: asyncio.Event) -> SoleHolder | None:
-    """The right to be the gateway of a log that several machines share, once nobody else is it or an end is asked for;
-    None where the log lies in the home, whose own lock does that.
+async def _begin(app: App, gateway: Gateway, only: tuple[str, ...]) -> Membership | None:
+    """Open the channels; or, where several machines share the log, take part in serving them. None in a log that lies
+    in the home, whose own lock says that there is one gateway.
     """
-    told = ""
-    while app.loaded.config.store and not ending.is_set():
-        try:
-            return await take_sole(app.db, "gateway")
-        except HeldByAnother as held:
-            if told != held.holder:
-                told = held.holder
-                echo(f"The gateway of this store is {told}. This one stands by, and begins when that one ends.")
-            await wait(ending, _STANDBY_S)
-    return None
+    if not app.loaded.config.store:
+        await gateway.open(only)
+        return None
+    parts = parts_of(gateway, gateway.stand_by(only), ClockPart(app.clock_services, gateway))
+    told: dict[str, str] = {}
+
+    def changed(state: ClusterState) -> None:
+        gateway.shared = shared(state)
+        _tell_who_has(membership.name, state, told)
+
+    deps = MembershipDeps(
+        app.db, Machines(app.db), parts, lambda: refused(gateway), gateway.chat_sessions.finish, changed
+    )
+    membership = Membership(deps)
+    await membership.join()
+    echo(f"This machine takes part as {membership.name}. Who does what: angelia cluster")
+    return membership
+
+
+def _tell_who_has(name: str, state: ClusterState, told: dict[str, str]) -> None:
+    """A line for each channel that another machine has, whenever that changes."""
+    for part in state.parts:
+        door, who = door_of(part.name), part.machine if part.held else ""
+        if door and who and told.get(door) != who:
+            told[door] = who
+            if who != name:
+                echo(f"{door}: {who} has it, and this one stands by.")
+
+
+async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+    """End tasks, and wait until they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _until(ending: asyncio.Event, needed: Sequence[asyncio.Task[None]]) -> None:
@@ -143,6 +169,9 @@ async def _show(app: App, gateway: Gateway, changed: asyncio.Event) -> None:
             draw(Painted((f"\x1b[{lines}F\x1b[J" if lines else "") + "\n".join(rows) + "\n"))
             lines = len(rows)
         else:
+            for door in [door for door in said if door not in gateway.standings]:
+                del said[door]
+                echo(f"{door}: handed over")
             for one in standings:
                 word = f"{one.door}: {one.health.state.value}{': ' if one.health.why else ''}{one.health.why}"
                 if said.get(one.door) != word:

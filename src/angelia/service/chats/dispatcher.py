@@ -34,6 +34,19 @@ class DeliveryDispatcher:
         self._lines[line.channel.door] = line
         self._news.set()
 
+    async def disconnect(self, door: str) -> None:
+        """Deliver nothing through this channel any more; what was begun is in doubt, what was not is still queued."""
+        self._lines.pop(door)
+        self._handed_out.pop(door, None)
+        tasks = [self._writers.pop(key)[1] for key in tuple(self._writers) if key[0] == door]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def rests(self, door: str) -> bool:
+        """Whether nothing is being delivered through a channel; previews do not count."""
+        return not any(writer.busy for key, (writer, _) in self._writers.items() if key[0] == door)
+
     def signal(self) -> None:
         """Something was queued in this process."""
         self._news.set()

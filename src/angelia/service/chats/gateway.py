@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,8 @@ from angelia.service.files.links import checked, links_of
 
 _AFTER_A_FAULT_S = 5.0
 _LONGEST_PAUSE_S = 300.0
+_TURNS_S = 3600.0
+"""How long turns may go on here that began before their channel went to another machine."""
 
 logger = logging.getLogger("angelia.gateway")
 
@@ -89,8 +92,12 @@ class Gateway:
         self._inbound = Inbound(self.chat_sessions)
         self._lines: dict[str, OpenChannel] = {}
         self.standings: dict[str, ChannelStatus] = {}
-        self._tasks: list[asyncio.Task[None]] = []
-        self._hearing = 0
+        self.shared: frozenset[str] = frozenset()
+        """Channels that this machine or another serves, or is about to."""
+        self._delivering: asyncio.Task[None] | None = None
+        self._tasks: dict[str, list[asyncio.Task[None]]] = {}
+        self._leaving: dict[str, asyncio.Task[None]] = {}
+        self._hearing = Counter[str]()
         self._drained = asyncio.Event()
         self._alone: IO[str] | None = None
 
@@ -103,6 +110,19 @@ class Gateway:
             MissingPart: a channel needs an extra.
             BadInput: a gateway of this home runs already.
         """
+        self.begin([self.line(door) for door in self.stand_by(only)])
+
+    def stand_by(self, only: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Be the gateway of this home, and open none of its channels yet; returns those that `open` would open. They
+        are looked at whether they can be. Raises as `open`.
+        """
+        wanted = self._wanted(only)
+        for door in wanted:
+            self.line(door)
+        self._alone = alone_in(self._services.home)
+        return wanted
+
+    def _wanted(self, only: tuple[str, ...]) -> tuple[str, ...]:
         channels = self._services.config.channels
         wanted = only or tuple(door for door, section in channels.items() if section.get("enabled", True))
         config = self._services.config
@@ -112,8 +132,7 @@ class Gateway:
                     "Every channel is disabled.", then=f"`angelia channels enable {next(iter(channels))}`"
                 )
             raise ConfigError("No channel is configured.", then="`angelia channels add telegram` sets one up.")
-        self._alone = alone_in(self._services.home)
-        self.begin([self.line(door) for door in wanted])
+        return wanted
 
     def line(self, door: str) -> OpenChannel:
         """A channel as it is configured; nothing is reached yet.
@@ -130,17 +149,40 @@ class Gateway:
     def begin(self, lines: Sequence[OpenChannel]) -> None:
         """Connect, listen and deliver from now on, and go on with what an earlier life left open."""
         for line in lines:
+            if leaving := self._leaving.pop(line.channel.door, None):
+                leaving.cancel()  # it comes back
             self._lines[line.channel.door] = line
             self._report(line.channel.door, Health(ConnectionHealth.CONNECTING))
             self.dispatcher.connect(line)
-        self._tasks.append(asyncio.create_task(self.dispatcher.run()))
-        for line in self._lines.values():
-            self._tasks.append(asyncio.create_task(self._run(line)))
-            self._tasks.append(asyncio.create_task(self._rouse(line)))
+        if self._delivering is None:
+            self._delivering = asyncio.create_task(self.dispatcher.run())
+        for line in lines:
+            both = (self._run(line), self._rouse(line))
+            self._tasks[line.channel.door] = [asyncio.create_task(one) for one in both]
+
+    async def disconnect(self, door: str, seconds: float) -> None:
+        """Hear nothing more from a channel, give what is being taken in and sent so many seconds, and let go of the
+        connection. Turns that were begun go on here until they end; what they say is delivered by whoever is connected.
+        """
+        for task in self._tasks.pop(door):
+            task.cancel()
+        await self._at_rest(lambda: not self._hearing[door] and self.dispatcher.rests(door), seconds)
+        line = self._lines.pop(door)
+        await self.dispatcher.disconnect(door)
+        await line.channel.close()
+        del self.standings[door]
+        self._leaving[door] = self.chat_sessions.spawn(self.chat_sessions.finish(_TURNS_S, door))
+        self._changed()
+
+    def is_elsewhere(self, door: str) -> bool:
+        """Whether a channel is another machine's now, or is on its way."""
+        return door in self.shared and door not in self._lines
 
     async def admits(self, door: str, head: WebHead) -> int | WebResponse:
         """How many bytes may be brought to a channel's webhook by who begins so; a door without one is not found."""
         line = self._lines.get(door)
+        if line is None and self.is_elsewhere(door):
+            return WebResponse(503)  # the network brings it again, and perhaps to the machine that has the channel
         if line is None or not isinstance(line.channel, HasWebhook):
             return WebResponse(404)
         return await line.channel.admits(head)
@@ -164,21 +206,28 @@ class Gateway:
 
     async def drain(self, seconds: float) -> None:
         """Take in nothing more, and give what is being taken in and sent so long to finish. Nothing is lost by less."""
-        for task in self._tasks[1:]:
+        for task in self._connecting():
             task.cancel()
+        await self._at_rest(lambda: not self._hearing.total() and self.dispatcher.at_rest, seconds)
+
+    async def _at_rest(self, rests: Callable[[], bool], seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
-                while self._hearing or not self.dispatcher.at_rest:
+                while not rests():
                     self._drained.clear()
                     await wait(self._drained, 0.1)
         except TimeoutError:
-            logger.info("the time to finish is over; what is left goes on at the next start")
+            logger.info("the time to finish is over; what is left goes on at the next start, or on another machine")
+
+    def _connecting(self) -> list[asyncio.Task[None]]:
+        return [task for both in self._tasks.values() for task in both]
 
     async def close(self) -> None:
         """Let go of everything; open turns and queued deliveries are in the store."""
-        for task in self._tasks:
+        tasks = [*self._connecting(), *([self._delivering] if self._delivering else [])]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.chat_sessions.close()  # first: a turn that is cut off still tells its chat's writer
         await self.dispatcher.close()
         for line in self._lines.values():
@@ -205,14 +254,15 @@ class Gateway:
             await wait(None, seconds)
 
     async def _hear(self, line: OpenChannel, envelope: Envelope) -> str:
-        self._hearing += 1
+        door = line.channel.door
+        self._hearing[door] += 1
         try:
             word = await self._inbound.hear(line, envelope)
         finally:
-            self._hearing -= 1
+            self._hearing[door] -= 1
             self._drained.set()
-        standing = self.standings[line.channel.door]
-        self.standings[line.channel.door] = replace(standing, heard=standing.heard + 1)
+        standing = self.standings[door]
+        self.standings[door] = replace(standing, heard=standing.heard + 1)
         self._changed()
         return word
 

@@ -45,6 +45,8 @@ _OTHER_DESCRIPTORS = 100
 UNUSED_MS = 86_400_000
 """How long one stays open that nobody uses, such as one that was left by `/new`; it is opened again when it is."""
 _AFTER_A_FAULT_S = 5.0
+_REST_S = 0.2
+"""How often it is looked whether a conversation rests that is to be let go."""
 
 logger = logging.getLogger("angelia.chats")
 
@@ -212,6 +214,28 @@ class ChatSessions:
     def open_sessions(self) -> list[Session]:
         """The conversations that are open in this process; one with a turn that is open is among them."""
         return [one.session for one in self._open.values()]
+
+    async def finish(self, seconds: float, door: str = "") -> None:
+        """Let go of every conversation here, or of those that are reached through a door, each as soon as it rests;
+        after so many seconds of all that are left, whose turns stay open in the log for whoever goes on with them.
+        """
+        until = self.services.clock() + seconds * 1000
+        while mine := [one for one in list(self._open.values()) if not door or await self._is_of(one.session, door)]:
+            cut = self.services.clock() >= until
+            resting = [self._open.pop(one.session.conversation, None) for one in mine if cut or self._may_go(one)]
+            for one in resting:
+                if one is not None:
+                    leaving = self.spawn(self._let_go(one))
+                    self._leaving[one.session.conversation] = leaving
+                    await asyncio.wait([leaving])
+            await wait(None, _REST_S)
+
+    async def _is_of(self, session: Session, door: str) -> bool:
+        opener = session.turn.opener
+        if door in (session.door, opener.address.door if opener else ""):
+            return True
+        reached = await self.services.doors.of_conversation(OWNER, session.conversation)
+        return any(one.address.door == door for one in reached)
 
     async def close(self) -> None:
         """Stop every conversation; open turns stay open in the log."""

@@ -8,19 +8,32 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.policy.approvers import nobody
 from angelia.service.chats.gateway import Gateway
+from angelia.service.chats.open_channel import wait
 from angelia.service.conversation.conversations import Conversations
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TerminalDelivery
-from angelia.store.tables.schedules import Occurrence, StoredSchedule
+from angelia.store.tables.schedules import Occurrence, Schedules, StoredSchedule
 
+LOOK_S = 1.0
+"""Seconds between two looks at what other machines have begun, or ended."""
 _AT_ONCE = 4
 """Turns that are driven side by side where nobody can be asked; the others wait, begun in the log."""
+
+
+async def drive_in_chat(gateway: Gateway, occurrence: Occurrence, door: str) -> None:
+    """Drive a turn as its chat's own, until it ends; `door` is open here."""
+    session = await gateway.chat_sessions.session(occurrence.conversation)
+    with gateway.chat_sessions.held(session):
+        await gateway.chat_sessions.work(session, gateway.dispatcher.line(door))
+        await session.log.refresh()
+        await session.settled()
 
 
 class TurnSources(Struct, frozen=True):
     """What drives them. `model` is the one of the settings; `delivery` is what brings things to the terminal."""
 
     conversations: Conversations
+    schedules: Schedules
     model: Callable[[], Awaitable[str]]
     delivery: Callable[[Session], TerminalDelivery]
 
@@ -39,9 +52,14 @@ class ScheduledTurns:
             AngeliaError: it cannot be driven as configured; the turn stays open.
         """
         address = schedule.scheduled.address if schedule else e.Address("terminal")
-        if self._gateway and self._gateway.dispatcher.has(address.door):
-            await self._in_chat(self._gateway, occurrence, address.door)
-            return
+        if self._gateway:
+            while self._gateway.is_elsewhere(address.door):  # who has the channel drives it (`BegunElsewhere`)
+                if not await self._sources.schedules.is_open(occurrence):
+                    return
+                await wait(None, LOOK_S)
+            if self._gateway.dispatcher.has(address.door):
+                await drive_in_chat(self._gateway, occurrence, address.door)
+                return
         here = self._sources.conversations.sessions.get(occurrence.conversation)
         if here:  # a person has it open in this process, and it is driven there
             await here.log.refresh()
@@ -49,13 +67,6 @@ class ScheduledTurns:
             return
         async with self._free:
             await self._alone(occurrence, schedule.scheduled.model if schedule else "")
-
-    async def _in_chat(self, gateway: Gateway, occurrence: Occurrence, door: str) -> None:
-        session = await gateway.chat_sessions.session(occurrence.conversation)
-        with gateway.chat_sessions.held(session):
-            await gateway.chat_sessions.work(session, gateway.dispatcher.line(door))
-            await session.log.refresh()
-            await session.settled()
 
     async def _alone(self, occurrence: Occurrence, model: str) -> None:
         sources = self._sources

@@ -245,7 +245,7 @@ async def _beside(source: LogStore) -> _Beside:
 
 def _look_beside(connection: StoreConnection, numbers: Numbers) -> _Beside:
     rows = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in BESIDE}  # noqa: S608
-    leases = connection.execute("SELECT conversation, epoch, holder, '', '', 0 FROM leases").fetchall()
+    leases = connection.execute("SELECT conversation, epoch, holder, '', '', 0, 0 FROM leases").fetchall()
     given = {table: numbers.last(connection, table) for table in ("entries", "grants")}
     return _Beside({**rows, "leases": leases}, given, connection.execute("SELECT at FROM born").fetchone()[0])
 

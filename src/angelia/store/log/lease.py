@@ -90,26 +90,25 @@ def take(connection: StoreConnection, db: LogStore, conversation: ConversationId
     """Take the lease within a transaction that is under way; returns its epoch. For the rest see `acquire`."""
     if not connection.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation,)).fetchone():
         raise NotFound(f"There is no conversation {conversation}.")
-    return take_row(connection, db, conversation, holder, ttl_ms)
+    return take_row(connection, db, conversation, f"{holder} ({db.presence.here})", ttl_ms)
 
 
-def take_row(connection: StoreConnection, db: LogStore, conversation: ConversationId, holder: str, ttl_ms: int) -> int:
-    """The same for whatever bears that name, be there a conversation or not."""
+def take_row(connection: StoreConnection, db: LogStore, conversation: str, name: str, ttl_ms: int) -> int:
+    """The same for whatever is called so, be there a conversation or not; `name` is who others are told has it."""
     row = connection.execute(
         "SELECT holder, presence, boot, expires FROM leases WHERE conversation = ?", (conversation,)
     ).fetchone()
     if row and db.presence.holds(connection, *row[1:]):
         raise HeldElsewhere(row[0])
-    name = f"{holder} ({db.presence.here})"
     try:
         presence = db.presence.name(name)
     except OSError as error:
         raise faults.of_os(error, db.home) from error
     (epoch,) = connection.execute(
-        "INSERT INTO leases VALUES (?, 1, ?, ?, ?, ?) ON CONFLICT (conversation) DO UPDATE SET"
+        "INSERT INTO leases VALUES (?, 1, ?, ?, ?, ?, ?) ON CONFLICT (conversation) DO UPDATE SET"
         " epoch = leases.epoch + 1, holder = excluded.holder, presence = excluded.presence, boot = excluded.boot,"
-        " expires = excluded.expires RETURNING epoch",
-        (conversation, name, presence, *db.presence.until(connection, ttl_ms)),
+        " expires = excluded.expires, since = excluded.since RETURNING epoch",
+        (conversation, name, presence, *db.presence.until(connection, ttl_ms), db.clock()),
     ).fetchone()
     return int(epoch)
 

@@ -14,7 +14,7 @@ from angelia.store.postgres.faults import explained, gone, of_postgres
 from angelia.store.postgres.full_text import PostgresFullText
 from angelia.store.postgres.numbers import PostgresNumbers
 from angelia.store.postgres.presence import PostgresPresence
-from angelia.store.postgres.schema import VERSION, copying_exists, creation, exists
+from angelia.store.postgres.schema import VERSION, copying_exists, creation, exists, later_steps
 from angelia.store.presence import Presence
 from angelia.store.sql.faults import read_only
 from angelia.store.sql.tips import Tip, Tips
@@ -255,8 +255,10 @@ def _with_password(address: str, password: str) -> str:
 def _make_tables(connection: PostgresConnection, where: str) -> None:
     connection.command("BEGIN")
     connection.execute("SELECT pg_advisory_xact_lock(?, hashtext(current_schema()))", (LOCKS,))
-    if _version(connection, where) == 0:
+    if (version := _version(connection, where)) == 0:
         connection.command(creation())
+    elif version < VERSION:
+        connection.command(later_steps(version))
     connection.command("COMMIT")
 
 

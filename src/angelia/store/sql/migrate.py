@@ -11,7 +11,7 @@ from angelia.store.sql.connections import new_file
 Step = Sequence[str]
 """The statements that lead from one version to the next."""
 
-STEPS: tuple[Step, ...] = (schema.FIRST,)
+STEPS: tuple[Step, ...] = (schema.FIRST, schema.SECOND)
 """`STEPS[n]` leads from version `n` to `n + 1`; version 0 is an empty file."""
 
 

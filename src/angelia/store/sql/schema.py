@@ -1,6 +1,6 @@
 """The tables: one log, what is derived from it, and the little that is kept beside it."""
 
-VERSION = 1
+VERSION = 2
 """`PRAGMA user_version` of a database that this Angelia writes."""
 
 APPLICATION = 0x416E6731
@@ -296,5 +296,22 @@ _KEPT_BESIDE = (
 FIRST = (*_LOG, *_PROJECTIONS, *_KEPT_BESIDE)
 """The statements that make a database of version 1."""
 
+SECOND = (
+    # Unix milliseconds by the clock of who took it; 0 for those that were taken before this was noted.
+    "ALTER TABLE leases ADD COLUMN since INTEGER NOT NULL DEFAULT 0",
+    # The gateways of one log. `wants` are the parts that one can serve, a line each; `load` is what its processors have
+    # to do, in thousandths of what they can. `drain` is -1, or within how many seconds its turns are to end.
+    """
+    CREATE TABLE machines (
+        name TEXT PRIMARY KEY,
+        version TEXT NOT NULL,
+        wants TEXT NOT NULL DEFAULT '',
+        load INTEGER NOT NULL DEFAULT 0,
+        drain INTEGER NOT NULL DEFAULT -1
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+"""What makes one of version 2 of it; every store reads these statements alike."""
+
 TABLES = tuple(one for one in FIRST if one.split()[:2] in (["CREATE", "TABLE"], ["CREATE", "INDEX"]))
-"""Those of them that make tables and indexes; what is left are triggers, the full-text index, and first rows."""
+"""Those of `FIRST` that make tables and indexes; the others are triggers, the full-text index, and first rows."""

@@ -77,6 +77,11 @@ class Schedules:
             lambda connection: _schedules(connection, "WHERE s.changed > ? ORDER BY s.changed", after)
         )
 
+    async def last_change(self) -> int:
+        """The place of the last fact about any of them; 0 for none."""
+        query = "SELECT coalesce(max(changed), 0) FROM schedules"
+        return int(await self._db.read(lambda connection: connection.execute(query).fetchone()[0]))
+
     async def begun_by(self, when: FromOutside) -> list[StoredSchedule]:
         """Those that begin on it and have not ended, in the order in which they were made; no other is looked at."""
         where = "WHERE s.source = ? AND s.source <> '' AND s.state <> 'ended' ORDER BY s.place"
@@ -113,6 +118,12 @@ class Schedules:
         """Those whose turn is open, or was when a process ended."""
         query = f"{_OCCURRED} WHERE ending = '' ORDER BY place"
         return await self._db.read(lambda connection: _occurrences(connection, query))
+
+    async def is_open(self, occurrence: Occurrence) -> bool:
+        """Whether the turn of an occurrence has not ended."""
+        query = "SELECT 1 FROM occurrences WHERE conversation = ? AND seq = ? AND ending = ''"
+        values = (occurrence.conversation, occurrence.seq)
+        return await self._db.read(lambda connection: connection.execute(query, values).fetchone() is not None)
 
     async def counted(self, schedule: ConversationId, limit: int) -> list[Occurrence]:
         """The last turns since it was made or resumed, the newest first."""

@@ -1,0 +1,1 @@
+"""Several gateways over one log: who has which part of the work."""

@@ -1,0 +1,73 @@
+"""Drives the turns in this machine's chats that the clock of another machine has begun."""
+
+import asyncio
+import logging
+from contextlib import suppress
+from functools import partial
+
+from angelia.core import entry as e
+from angelia.core.errors import AngeliaError, NotFound
+from angelia.core.ids import ConversationId
+from angelia.service.chats.gateway import Gateway
+from angelia.service.chats.open_channel import wait
+from angelia.service.schedule.clockwork import FAILURES, LONGEST_SLEEP_S, pause_facts
+from angelia.service.schedule.turns import LOOK_S, drive_in_chat
+from angelia.store.log.transcript import Transcript
+from angelia.store.tables.schedules import Occurrence, Schedules, StoredSchedule
+
+logger = logging.getLogger("angelia.schedule")
+
+
+class BegunElsewhere:
+    """A chat belongs to who has its channel, whoever keeps time. Those that this machine began itself are its clock's,
+    and being driven twice in one process is the same as once.
+    """
+
+    def __init__(self, gateway: Gateway, schedules: Schedules, transcript: Transcript) -> None:
+        self._gateway = gateway
+        self._schedules, self._transcript = schedules, transcript
+        self._driven: dict[tuple[ConversationId, int], asyncio.Task[None]] = {}
+        self._failed: dict[ConversationId, int] = {}
+
+    async def follow(self) -> None:
+        """Until cancelled."""
+        try:
+            while True:
+                try:
+                    await self._look()
+                except AngeliaError as error:
+                    logger.warning("what a clock elsewhere has begun cannot be looked for: %s", error)
+                await wait(None, LOOK_S)
+        finally:
+            for task in self._driven.values():
+                task.cancel()
+            await asyncio.gather(*self._driven.values(), return_exceptions=True)
+
+    async def _look(self) -> None:
+        opened = [one for one in await self._schedules.open() if (one.conversation, one.seq) not in self._driven]
+        if not opened:
+            return
+        schedules = {one.id: one for one in await self._schedules.changed(0)}
+        for one in opened:
+            schedule = schedules.get(one.schedule)
+            if schedule and self._gateway.dispatcher.has(schedule.scheduled.address.door):
+                key = (one.conversation, one.seq)
+                self._driven[key] = task = asyncio.create_task(self._drive(one, schedule))
+                task.add_done_callback(partial(self._forget, key))
+
+    def _forget(self, key: tuple[ConversationId, int], _: asyncio.Task[None]) -> None:
+        self._driven.pop(key, None)
+
+    async def _drive(self, occurrence: Occurrence, schedule: StoredSchedule) -> None:
+        """One that cannot be driven as things are is tried again later; who it is for is told once that it waits."""
+        try:
+            await drive_in_chat(self._gateway, occurrence, schedule.scheduled.address.door)
+            self._failed.pop(occurrence.conversation, None)
+        except AngeliaError as error:
+            logger.warning("a scheduled turn of %s cannot go on: %s", occurrence.conversation, error)
+            tries = self._failed[occurrence.conversation] = self._failed.get(occurrence.conversation, 0) + 1
+            if tries == FAILURES and schedule.state is e.ScheduleState.ACTIVE:
+                why = f"Its turn was begun and cannot go on: {error}"
+                with suppress(NotFound):  # it was deleted
+                    await self._transcript.append(schedule.id, pause_facts(schedule, why))
+            await asyncio.sleep(LONGEST_SLEEP_S)

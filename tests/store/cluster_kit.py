@@ -1,0 +1,131 @@
+"""Machines with homes of their own over one log and one folder of files, each a gateway of several Telegram bots."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from angelia.channels.capabilities import IncomingKind
+from angelia.core import entry as e
+from angelia.service.chats.messages import AGAIN
+from angelia.store.postgres.database import PostgresDatabase
+from angelia.store.tables.machines import ClusterState, Machines, door_of
+from angelia.testing.channels.network import Thing
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, say, slowly
+from angelia.testing.networks.telegram_server import TOKEN, TOKEN_VARIABLE, TelegramServer
+from angelia.testing.networks.telegram_world import ANN, HERE
+from tests.chats.gateway_lives import PATIENCE_S, seen
+from tests.nursery import LivingChild, Nursery
+from tests.promise.lives import environment
+from tests.store.postgres_server import PostgresServer
+
+SLOW_S = 3.0
+"""How long an answer takes that was asked for slowly."""
+
+
+def heard(request: ReceivedRequest) -> Step:
+    """Says back what was said last; slowly, if that is wanted."""
+    word = request.heard.last_words.split()[-1]
+    return slowly(say(f"heard {word}"), first=SLOW_S) if "slowly" in request.heard.last_words else say(f"heard {word}")
+
+
+class Cluster:
+    """`networks` are the bots by the names of their channels; a gateway serves each if nothing else is said."""
+
+    def __init__(
+        self, folder: Path, postgres: PostgresServer, model: ModelServer, networks: dict[str, TelegramServer]
+    ) -> None:
+        self.folder, self.model, self.networks = folder, model, networks
+        self.log = postgres.fresh()
+        self.lives: list[LivingChild] = []
+        self.more: dict[str, str] = {}
+        (folder / "bucket").mkdir()
+        self.said: dict[str, list[str]] = {door: [] for door in networks}
+        self._watcher = PostgresDatabase.open(self.log, folder / "watcher")
+        self.machines = Machines(self._watcher)
+
+    @property
+    def store(self) -> PostgresDatabase:
+        """The log, as somebody looks into it who is none of the machines."""
+        return self._watcher
+
+    def close(self) -> None:
+        """Look no more."""
+        self._watcher.close()
+
+    def environ(self, number: int) -> dict[str, str]:
+        """Of a machine's processes; its home is made."""
+        home = self.folder / f"machine-{number}"
+        if not home.exists():
+            (home / "home").mkdir(parents=True)
+            (home / "person").mkdir()
+            sections = "".join(
+                f'[channels.{door}]\nkind = "telegram"\napi = "{network.url}"\nowners = ["{ANN["id"]}"]\n'
+                f'stale_minutes = 0\ngroups = "all"\ntoken = {{ env = "{TOKEN_VARIABLE}" }}\n'
+                for door, network in self.networks.items()
+            )
+            (home / "home" / "config.toml").write_text(
+                f'model = "openai-chat:m"\n[sandbox]\nconfine = "off"\n{sections}'
+            )
+        return {
+            **environment(home, self.model),
+            TOKEN_VARIABLE: TOKEN,
+            "ANGELIA_STORE": self.log,
+            "ANGELIA_BLOBS": str(self.folder / "bucket"),
+            **self.more,
+        }
+
+    async def add(self, nursery: Nursery, at: str = "") -> LivingChild:
+        """One machine more, which is killed at a crash point, if one is named; returns when it takes part."""
+        number = len(self.lives) + 1
+        place = self.folder / f"life-{number}"
+        place.mkdir()
+        child = await nursery.bear(["gateway"], self.environ(number), place, at=at)
+        self.lives.append(child)
+        return child
+
+    async def until(self, holds: Callable[[ClusterState], bool]) -> ClusterState:
+        """The state of the machines, once something is true of it."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not holds(state := await self.machines.state()):  # noqa: ASYNC110 - processes tell
+                await asyncio.sleep(0.02)
+        return state
+
+    async def say(self, door: str, words: str, where: e.Address = HERE) -> None:
+        """Ann writes to one of the bots."""
+        self.said[door].append(words.split()[-1])
+        await self.networks[door].bring(Thing(IncomingKind.TEXT, where, words))
+
+    def answers(self, door: str) -> Counter[str]:
+        """What is there of answers in all chats of a bot, each with how often; those that are marked as sent again are
+        left out where the first is there.
+        """
+        texts = [text for text in self.texts(door) if "heard " in text]
+        whole = Counter(text.split("heard ")[-1].split()[0] for text in texts if AGAIN not in text)
+        again = Counter(text.split("heard ")[-1].split()[0] for text in texts if AGAIN in text)
+        return whole + Counter({word: 1 for word in again if word not in whole})
+
+    def texts(self, door: str) -> tuple[str, ...]:
+        """What stands in the chats of a bot."""
+        return seen(self.networks[door].arrived).texts
+
+    async def all_answered(self, *doors: str) -> None:
+        """Return once everything that was said to these bots has its answer."""
+        async with asyncio.timeout(PATIENCE_S):
+            for door in doors or tuple(self.networks):
+                await self.networks[door].when(partial(self._answered, door))
+
+    def _answered(self, door: str) -> bool:
+        return set(self.said[door]) <= set(self.answers(door))
+
+    def doubled(self) -> list[str]:
+        """What is there twice, and is not marked."""
+        return [f"{door}: {word}" for door in self.networks for word, n in self.answers(door).items() if n > 1]
+
+
+def holders(state: ClusterState) -> dict[str, str]:
+    """Who has each channel and the clock, as far as somebody has."""
+    return {door_of(part.name) or part.name: part.machine for part in state.parts if part.held}
