@@ -1,5 +1,6 @@
 """Several gateways over one log: each channel and the clock is one machine's, and another's where that is lost."""
 
+import shutil
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -170,3 +171,23 @@ async def test_a_channel_that_does_not_let_one_in_goes_to_a_machine_that_it_does
         await cluster.say("bird", "Hello there")
         await cluster.all_answered()
         assert not cluster.lives[0].status.done()
+
+
+async def test_a_chat_goes_on_where_its_folder_is_not_and_the_model_is_told(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    async with cluster_of(tmp_path, postgres, ("bird",)) as (cluster, children):
+        await cluster.add(children)
+        await cluster.until(lambda state: len(holders(state)) == 2)
+        await cluster.say("bird", "Hello first")
+        await cluster.all_answered()
+        assert "another machine" not in str(cluster.model.requests[-1].heard)
+        await cluster.add(children)
+        await cluster.until(shared_by_two)
+        cluster.lives[0].kill(signal.SIGKILL)
+        await cluster.lives[0].ended()
+        shutil.rmtree(tmp_path / "machine-1")
+        for words in ("Hello second", "Hello third"):
+            await cluster.say("bird", words)
+            await cluster.all_answered()
+        assert str(cluster.model.requests[-1].heard).count("served by another machine now") == 1

@@ -5,7 +5,7 @@ import logging
 import resource
 from collections import Counter, OrderedDict
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -34,7 +34,9 @@ from angelia.service.chats.services import ChatServices
 from angelia.service.chats.watch import ChatWatch
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
+from angelia.service.files.instruction_files import on_this_machine
 from angelia.service.models.choice import choose
+from angelia.service.places.presets import kept
 
 MOST_OPEN = 2000
 """Conversations at rest that stay open: some 40 kB each."""
@@ -45,6 +47,10 @@ _OTHER_DESCRIPTORS = 100
 UNUSED_MS = 86_400_000
 """How long one stays open that nobody uses, such as one that was left by `/new`; it is opened again when it is."""
 _AFTER_A_FAULT_S = 5.0
+_FOLDER_ELSEWHERE = (
+    "This chat is served by another machine now, and its working folder is empty here. Files that were made in it"
+    " before lie on the machine that served it until now. Say so if they matter for what you are asked."
+)
 _REST_S = 0.2
 """How often it is looked whether a conversation rests that is to be let go."""
 
@@ -135,6 +141,7 @@ class ChatSessions:
         """
         async with self._employing.setdefault(session.conversation, asyncio.Lock()):
             if session.conversation not in self._worked:
+                await self._have_folder(session, line)
                 await self._employ(session, line, await self.model_of(session, line))
 
     async def change_model(self, session: Session, line: OpenChannel, spec: str) -> None:
@@ -368,12 +375,31 @@ class ChatSessions:
         if line.settings.workspace:
             folder = Path(line.settings.workspace).expanduser()
         else:
-            safe = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in chat_key.address.chat)
             work = work_folder(self.services.home)
             work.mkdir(mode=0o700, exist_ok=True)
-            folder = work / chat_key.address.door / (safe or "chat")
+            folder = work / _own_folder(chat_key.address)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
+
+    async def _have_folder(self, session: Session, line: OpenChannel) -> None:
+        """Make a chat's own folder where it is missing, since the chat was another machine's before; the model is told.
+        A folder that somebody has set is theirs to make.
+        """
+        folder, sandbox = Path(session.workspace), self.services.config.sandbox
+        here = on_this_machine(kept(sandbox, session.sandbox, session.preset))
+        if line.settings.workspace or session.unspoken or not here or folder.exists():
+            return
+        reached = await self.services.doors.of_conversation(OWNER, session.conversation)
+        if any(folder.parts[-2:] == _own_folder(one.address).parts for one in reached):
+            await session.record(e.SystemSaid(_FOLDER_ELSEWHERE))
+            with suppress(OSError):  # what comes next says why it cannot be used
+                folder.mkdir(mode=0o700, parents=True)
+
+
+def _own_folder(address: e.Address) -> Path:
+    """A chat's own folder, within the one for all of them."""
+    safe = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in address.chat)
+    return Path(address.door) / (safe or "chat")
 
 
 def _model_key(conversation: ConversationId) -> str:
