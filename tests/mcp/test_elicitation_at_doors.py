@@ -1,5 +1,6 @@
 """What a server asks in the middle of a call reaches a person at the door where they are, and the model goes on."""
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from angelia.testing.model.steps import call, say
 from tests.acp.editor import Editor, first
 from tests.chats.town import town
 from tests.mcp.asking_server import ADDRESS, Asking, Era, at_a_site
+from tests.mcp.test_real_servers import PYTHONPATH
 from tests.python.conftest import AskModelAt, at, program
 from tests.python.programs import Program
+from tests.web.visitor import opened, visiting
 
 pytestmark = pytest.mark.anyio
 __all__ = ["at", "program"]
@@ -123,3 +126,28 @@ async def test_an_editor_is_asked_by_its_forms_or_in_words(tmp_path: Path, forms
             else:
                 assert (await prompt)["stopReason"] == "end_turn"
     assert [one.content for one in asking.heard] == [{"bed": "s", "depth": 12, "again": True}]
+
+
+async def test_the_page_answers_a_form_and_sends_a_prompt(tmp_path: Path) -> None:
+    asking, said = Asking(), ["South", "12", "yes", "Send it"]
+    script = [call("garden__plant", {}), say("Planted."), say("Planned.")]
+    async with at_a_site(asking.server, "new") as url, ModelServer(script) as model:
+        garden = {"url": url, "allow": True}
+        shelf = {"command": [sys.executable, "-m", "tests.mcp.shelf"], "env": {"PYTHONPATH": PYTHONPATH}}
+        servers = {"mcp.servers.garden": garden, "mcp.servers.shelf": shelf, "mcp.patience": 60.0}
+        async with opened(tmp_path, model.base_url, **servers) as app, visiting(app) as page:
+            conversation = await page.begun()
+            await page.says(conversation, "Plant something.")
+            seen = 0
+            for words in said:
+                asked = (await page.until(conversation, "ApprovalAsked", seen))[-1]
+                seen = asked["seq"]
+                answer = {"call": asked["call"], "digest": asked["digest"], "words": words}
+                assert await page.said(f"/api/conversations/{conversation}/answers", answer) == {}
+            closed = (await page.until(conversation, "TurnClosed", seen))[-1]
+            prompt = await page.says(conversation, "/shelf:plan bed=north", "key-0002")
+            assert prompt["stored"]
+            told = await page.until(conversation, "TurnClosed", closed["seq"])
+    assert [one.content for one in asking.heard] == [{"bed": "s", "depth": 12, "again": True}]
+    [message] = [one for one in told if one["kind"] == "UserSaid"]
+    assert message["forwarded"]
