@@ -9,6 +9,9 @@ import pytest
 
 from angelia import Agent, No, Question, Yes
 from angelia.core import entry as e
+from angelia.core.content import ToolCall
+from angelia.core.ids import CallId
+from angelia.faces.acp.questions import choice, in_words
 from angelia.testing.channels.recording_channel import FarEnd
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
@@ -151,3 +154,12 @@ async def test_the_page_answers_a_form_and_sends_a_prompt(tmp_path: Path) -> Non
     assert [one.content for one in asking.heard] == [{"bed": "s", "depth": 12, "again": True}]
     [message] = [one for one in told if one["kind"] == "UserSaid"]
     assert message["forwarded"]
+
+
+@pytest.mark.parametrize(("named", "literal"), [("c1_0~1", True), ("c1_0", False)])
+def test_a_servers_words_are_no_markdown_where_the_models_are(named: str, literal: bool) -> None:
+    """A link in them leads nowhere else than it says."""
+    asked = e.ApprovalAsked(CallId(named), "[Your bank](https://evil.example)", "d", asks=e.QuestionKind.CHOICE)
+    call = ToolCall(CallId("c1_0"), "garden__plant", "{}")
+    for shown in (in_words(asked), str(choice(asked, call, "s", "/"))):
+        assert ("```" in shown) is literal

@@ -4,6 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.core.entry import ApprovalAsked, QuestionKind
+from angelia.core.ids import call_that_asks
 from angelia.core.unambiguous import readable, unambiguous, unambiguous_line
 
 
@@ -36,6 +37,16 @@ def shown_question(asked: ApprovalAsked) -> ShownQuestion:
         unambiguous_line(asked.pattern),
         tuple(map(readable, asked.choices)),
     )
+
+
+def title_in_markdown(asked: ApprovalAsked) -> bool:
+    """Whether the title is the model's own, and meant as Markdown. What a call asks while it runs is a server's: no
+    link in it is to look like another.
+
+    >>> title_in_markdown(ApprovalAsked("c1_0~1", "[Here](https://a.example)", "d", asks=QuestionKind.CHOICE))
+    False
+    """
+    return asked.asks is QuestionKind.CHOICE and call_that_asks(asked.call) == asked.call
 
 
 def asked_by(child: str, asked: ApprovalAsked) -> ApprovalAsked:

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from angelia.core import entry as e
-from angelia.core.asked import shown_question
+from angelia.core.asked import shown_question, title_in_markdown
 from angelia.core.content import ToolCall
 from angelia.core.text import fenced, literally
 from angelia.faces.acp import incoming as i
@@ -57,7 +57,8 @@ def choice(asked: e.ApprovalAsked, call: ToolCall, session: str, workspace: str)
     shown = shown_question(asked)
     options = [r.PermissionOption(f"answer-{n}", text, "allow_once") for n, text in enumerate(shown.choices)]
     options.append(r.PermissionOption("reject", "None of these", "reject_once"))
-    return r.RequestPermission(session, in_question(call, workspace, shown.title), tuple(options))
+    title = shown.title if title_in_markdown(asked) else literally(shown.title)
+    return r.RequestPermission(session, in_question(call, workspace, title), tuple(options))
 
 
 def decided(asked: e.ApprovalAsked, answer: i.Permission) -> Meant:
@@ -100,4 +101,5 @@ def elicited(answer: i.Elicited) -> Meant:
 
 def in_words(asked: e.ApprovalAsked) -> str:
     """The model's own question as text, where nothing else is possible; the next prompt is its answer."""
-    return f"{shown_question(asked).title}\n"
+    title = shown_question(asked).title
+    return f"{title if title_in_markdown(asked) else literally(title)}\n"

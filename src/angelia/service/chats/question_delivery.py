@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from angelia.channels.capabilities import Capabilities, Kind, NativeMethod
 from angelia.channels.port import abilities_for
 from angelia.core import entry as e
-from angelia.core.asked import ShownQuestion, shown_question
+from angelia.core.asked import ShownQuestion, shown_question, title_in_markdown
 from angelia.core.content import Content, Media, Text
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.text import fenced, literally
@@ -36,7 +36,7 @@ async def asked_in_chat(
     """
     line, whom = to
     shown = shown_question(asked)
-    title = literally(shown.title) if asked.asks is e.QuestionKind.PERMISSION else shown.title
+    title = shown.title if title_in_markdown(asked) else literally(shown.title)
     head = "\n\n".join(part for part in (whom, title) if part)
     tail = _tail(asked, shown)
     parts: tuple[Content, ...]
@@ -54,10 +54,10 @@ async def asked_in_chat(
 
 
 def told_to_guest(conversation: ConversationId, address: e.Address, asked: e.ApprovalAsked) -> e.DeliveryQueued:
-    """What a guest is told whose turn waits for the owner."""
-    words = (
-        f"{literally(shown_question(asked).title)}\n\nThat needs the owner's yes. They have been asked. /stop ends it."
-    )
+    """What a guest is told whose turn waits for the owner; of a question in words only why it is asked."""
+    shown = shown_question(asked)
+    about = shown.title if asked.asks is e.QuestionKind.PERMISSION else shown.why
+    words = f"{literally(about)}\n\nThat needs the owner's yes. They have been asked. /stop ends it."
     return e.DeliveryQueued(
         DeliveryId(f"{question_id(conversation, asked.call)}.guest"), address, (Text(words),), NOTICE
     )

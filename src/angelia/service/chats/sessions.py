@@ -342,9 +342,9 @@ class ChatSessions:
                 await self._put(session, first, asked)
 
     async def _put(self, session: Session, first: e.Opener, asked: e.ApprovalAsked) -> None:
-        """Ask in the turn's own chat, or, for a guest's permission, in the owner's."""
-        permission = asked.asks is e.QuestionKind.PERMISSION
-        approvers = await self._approvers(session, asked.asks)
+        """Ask in the turn's own chat, or, for a guest's permission and whatever else is not theirs, in the owner's."""
+        permission = asked.asks is e.QuestionKind.PERMISSION or first.principal not in asked.approvers
+        approvers = await self._approvers(session, e.QuestionKind.PERMISSION if permission else asked.asks)
         if not approvers.principals:
             why = "It needs the owner's yes, and they have no chat here in which they could be asked."
             await session.record(e.ApprovalRefused(asked.call, ANGELIA, why))
