@@ -111,6 +111,7 @@ async def test_a_copy_is_equal_in_order_and_goes_on(places: tuple[Place, Place])
     source, target = places
     with closing(source.open()) as db:
         long = await fill(db)
+        await db.write(lambda connection: connection.execute("UPDATE born SET at = 1700000000"))  # and not just now
         before = await held(db)
         found = [hit.conversation for hit in (await search(db, OWNER, "grebe 7")).hits]
     copied = await moved(source, target)

@@ -14,11 +14,13 @@ from angelia.core.content import Media, MediaKind, Text
 from angelia.core.entry import AnyFact, ConversationOpened, UserSaid
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
+from angelia.service.app import App
+from angelia.service.settings.config import load
 from angelia.store.log.copying import copy_as_it_stands, digests
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
-from angelia.store.port import LogStore
+from angelia.store.port import LogStore, StoreConnection
 from angelia.store.postgres.database import PostgresDatabase
 from angelia.store.sql.database import Database
 from angelia.store.sql.upkeep import verify
@@ -31,6 +33,8 @@ from tests import nursery
 from tests.chats.gateway_lives import Story, tell
 from tests.examples import TIMES
 from tests.nursery import Nursery
+from tests.people.group import ANN, SAID
+from tests.people.group import fill as fill_group
 from tests.store.postgres_server import PostgresServer
 from tests.store.words import said
 
@@ -138,6 +142,28 @@ async def test_what_is_written_while_a_backup_is_made_is_not_half_in_it(
             assert copied == await db.read(partial(digests, upto=place))
             assert await verify(copy, BlobStore(tmp_path / "copy")) == []
         assert len(await Transcript(db).entries(talk)) > copied["talk"][0] >= 1501
+
+
+async def test_a_person_is_erased_from_every_table_of_it(tmp_path: Path, postgres: PostgresServer) -> None:
+    (tmp_path / "home").mkdir()
+    app = await App.open(load(tmp_path / "home", {"ANGELIA_STORE": postgres.fresh()}, (), {}))
+    await fill_group(app)
+
+    def found(connection: StoreConnection) -> list[str]:
+        ours = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+        rows = [
+            bytes(value) if isinstance(value, memoryview) else repr(value).encode()
+            for (table,) in connection.execute(ours).fetchall()
+            for row in connection.execute(f"SELECT * FROM {table}").fetchall()
+            for value in row
+        ]
+        return [word for word in (SAID, ANN.id) if any(word.encode() in value for value in rows)]
+
+    assert await app.db.read(found) == [SAID, ANN.id]
+    await app.person_erasure.erase(ANN, OWNER)
+    assert await app.db.read(found) == []
+    assert await verify(app.db, app.blobs) == []
+    await app.close()
 
 
 class SharedStory(Story):

@@ -11,9 +11,11 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import TypeVar
 
+from angelia.core import codec
 from angelia.core.content import Text
 from angelia.core.entry import (
     Address,
+    ConversationOpened,
     DeliveryQueued,
     DeliverySettled,
     DeliveryStatus,
@@ -25,6 +27,8 @@ from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.timing import Every
 from angelia.store.log import lease as leases
+from angelia.store.log.chain import FIRST, StoredEntry, checksum
+from angelia.store.log.copying import take
 from angelia.store.log.examined import by_place
 from angelia.store.log.follow import BEGINNING, follow
 from angelia.store.log.lease import HeldElsewhere, Lease
@@ -337,6 +341,36 @@ async def what_is_derived_is_what_the_log_says(ground: StoreGround) -> None:
     expect(not different, f"tables differ from the log: {different}")
 
 
+async def rows_bring_their_numbers_and_none_is_given_twice(ground: StoreGround) -> None:
+    """What a log that is copied here needs: its rows keep their numbers, and later ones come after the highest that was
+    ever given, also to a row that is gone.
+    """
+    await ground.conversation()
+    store, numbers = ground.here, ground.here.numbers
+    given = (await store.read(partial(_places_after, after=0)))[-1]
+    expect(await store.read(partial(numbers.last, table="entries")) == given, "the last number is not the highest one")
+    expect(await store.read(partial(numbers.last, table="grants")) == 0, "a number was given before any row")
+    brought, gone = given + 50, given + 500
+    await store.write(partial(take, numbers=numbers, page=[(brought, _opened(ConversationId("brought")))]))
+    for number in (gone, brought):  # a lower one changes nothing
+        await store.write(partial(numbers.go_on_after, table="entries", number=number))
+    await store.write(partial(numbers.go_on_after, table="grants", number=7))
+    expect(await store.read(partial(numbers.last, table="entries")) == gone, "a number that was given is not known")
+    await Transcript(ground.there).append(ConversationId("brought"), [said("and on")])
+    after = await store.read(partial(_places_after, after=given))
+    expect(after == [brought, gone + 1], f"numbers go on as {after}, after {brought} was brought and {gone} given")
+    granted = "INSERT INTO grants (principal, sandbox, workspace, conversation, pattern, given_by, given_at, until)"
+    row = f"{granted} VALUES ('a', '', '', '', '', 'a', 0, 0) RETURNING id"
+    number = await store.write(lambda connection: int(connection.execute(row).fetchone()[0]))
+    expect(number == 8, f"a grant is given the number {number} after 7 was given")
+
+
+def _opened(conversation: ConversationId) -> StoredEntry:
+    opened = ConversationOpened("terminal", "/work")
+    unsigned = (conversation, 1, 1, 0, codec.VERSION, codec.kind_of(opened), codec.encode(opened))
+    return StoredEntry(*unsigned, checksum(FIRST, unsigned))
+
+
 async def values_are_kept_by_their_names(ground: StoreGround) -> None:
     values, others = KeyValue(ground.here), KeyValue(ground.there)
     for key, value in (("b%", "1"), ("b_2", "2"), ("a", "3"), ("b%", "4"), ("ä", "5")):
@@ -418,6 +452,7 @@ _CLAIMS = (
     words_are_found_as_they_are_meant,
     erased_it_is_gone_and_its_number_is_nobody_elses,
     an_entry_neither_changes_nor_goes,
+    rows_bring_their_numbers_and_none_is_given_twice,
     what_is_derived_is_what_the_log_says,
     values_are_kept_by_their_names,
 )
