@@ -1,5 +1,6 @@
 """Logins that last: kept for their sites alone, lent to one conversation at a time, gone when they are forgotten."""
 
+import json
 import stat
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from angelia.browsers.cookies import Cookie
-from angelia.browsers.logins import KeptLogins
+from angelia.browsers.logins import KeptLogins, SiteStorage
 from angelia.core.content import CallStatus
 from angelia.core.errors import BadInput, ConfigError, NotFound, PolicyDenied
 from angelia.faces.cli.main import angelia
@@ -134,6 +135,87 @@ async def test_a_login_that_a_site_keeps_in_its_storage_lasts_too(
     await again()
     assert "token none" in await tools.said("browser_open", url=site.url(), profile="shop")
     assert BrowserProfiles(tmp_path / "home").kept()["shop"].storage == ()
+
+
+DATABASE = """<p id=out>asking</p><button onclick="put()">In</button><button onclick="gone()">Out</button><script>
+const asked = indexedDB.open('auth', 3), of = (mode) => db.transaction('users', mode).objectStore('users');
+const said = (user) => { out.textContent = !user ? 'token none'
+  : `token ${user.token} of ${user.since.getUTCFullYear()}, `
+  + `${[...user.key].join(' ')}, ${user.of.get('a').size}, ${user.none} ${user.list[1].length}`; };
+asked.onupgradeneeded = () => asked.result.createObjectStore('users', { keyPath: 'id', autoIncrement: true })
+  .createIndex('by', 'name', { unique: true });
+asked.onsuccess = () => { db = asked.result; db.onversionchange = () => {};
+  of('readonly').index('by').get('ann').onsuccess = (got) => said(got.target.result); };
+const ann = { name: 'ann', token: 'k3ks', since: new Date(0), key: new Uint8Array([7, 0, 255]),
+  of: new Map([['a', new Set([1, NaN])]]), none: undefined, list: [1n, []] };
+const put = () => { of('readwrite').put(ann).onsuccess = () => out.textContent = 'it is in'; };
+const gone = () => { of('readwrite').clear().onsuccess = () => out.textContent = 'it is out'; };
+</script>"""
+
+
+@pytest.mark.real("chromium")
+async def test_a_login_that_a_site_keeps_in_a_database_lasts_too(
+    tools: ToolHarness, site: Site, tmp_path: Path, again: Begin
+) -> None:
+    """Values of every kind; also where a page of the site has made its database already, and has it open."""
+
+    async def act(*steps: Step) -> str:
+        await tools.said("browser_act", steps=steps)
+        return await tools.said("browser_look")
+
+    site.pages["/"] = DATABASE
+    told = "token k3ks of 1970, 7 0 255, 2, undefined 0"
+    await tools.run("browser_open", url=site.url(), profile="shop")
+    await act(Step("wait", "", "token none"), Step("click", "e1"), Step("wait", "", "it is in"))
+    (kept,) = BrowserProfiles(tmp_path / "home").kept()["shop"].storage
+    assert "k3ks" in kept.databases, "it is kept at once, and a kill loses nothing"
+    await again()
+    await tools.run("browser_open", url=site.url(), profile="shop")
+    assert told in await act(Step("wait", "", "token k3ks"))
+    await again()
+    await tools.run("browser_open", url=site.url())
+    await act(Step("wait", "", "token none"))
+    await tools.run("browser_open", url=site.url(), profile="shop")
+    assert told in await act(Step("wait", "", "token k3ks"))
+    await act(Step("click", "e4"), Step("wait", "", "it is out"))
+    await again()
+    assert BrowserProfiles(tmp_path / "home").kept()["shop"].storage == ()
+
+
+@pytest.mark.real("chromium")
+async def test_a_page_that_holds_another_version_of_a_database_is_to_be_closed_first(
+    tools: ToolHarness, site: Site, tmp_path: Path, again: Begin
+) -> None:
+    site.pages["/"] = """<p id=out></p><script>const asked = indexedDB.open('auth', 4);
+        asked.onsuccess = () => { out.textContent = 'open'; asked.result.onversionchange = () => {}; }</script>"""
+    database = '[{"name":"auth","version":3,"stores":[]}]'
+    held = BrowserProfiles(tmp_path / "home").lend("shop")
+    held.keep(KeptLogins(storage=(SiteStorage(site.url(""), (), database),)))
+    held.give_back()
+    await tools.run("browser_open", url=site.url())
+    await tools.said("browser_act", steps=(Step("wait", "", "open"),))
+    refused = await tools.said("browser_open", CallStatus.ERROR, url=site.url(), profile="shop")
+    assert "a page of the site has it open. Close the tabs that show this site, then open it again." in refused
+    BrowserProfiles(tmp_path / "home").lend("shop").give_back()
+
+
+@pytest.mark.real("chromium")
+@pytest.mark.parametrize(
+    "value", ["new Blob(['x'])", "{ re: /x/ }", "'x'.repeat(2e6)", "((one) => { one.own = one; return one; })({})"]
+)
+async def test_a_database_that_cannot_be_kept_whole_is_left_out(
+    tools: ToolHarness, site: Site, tmp_path: Path, again: Begin, value: str
+) -> None:
+    site.pages["/"] = f"""<p id=out></p><script type=module>const value = {value};
+        for (const [name, one] of [['odd', value], ['plain', 'k3ks']]) {{
+          const asked = indexedDB.open(name);
+          asked.onupgradeneeded = () => asked.result.createObjectStore('s').put(one, 1);
+          await new Promise((done) => asked.onsuccess = done); }}
+        out.textContent = 'made'</script>"""
+    await tools.run("browser_open", url=site.url(), profile="shop")
+    await tools.run("browser_act", steps=(Step("wait", "", "made"),))
+    (kept,) = BrowserProfiles(tmp_path / "home").kept()["shop"].storage
+    assert [one["name"] for one in json.loads(kept.databases)] == ["plain"]
 
 
 @pytest.mark.real("chromium")

@@ -8,10 +8,14 @@ from angelia.browsers.cookies import Cookie
 
 
 class SiteStorage(Struct, frozen=True):
-    """What a site (scheme, host, port) has in `localStorage`: pairs in the order of their names."""
+    """What a site (scheme, host, port) keeps by its scripts: in `localStorage` pairs in the order of their names.
+
+    `databases` is what it has in IndexedDB, as text that `databases.js` writes and reads; empty if there is nothing.
+    """
 
     origin: str
     items: tuple[tuple[str, str], ...]
+    databases: str = ""
 
 
 class KeptLogins(Struct, frozen=True):
@@ -30,4 +34,6 @@ class KeptLogins(Struct, frozen=True):
         ['https://a.example']
         """
         every = {one.origin: one for one in self.storage} | dict(storage)
-        return KeptLogins(cookies, tuple(every[name] for name in sorted(every) if every[name].items))
+        return KeptLogins(
+            cookies, tuple(every[name] for name in sorted(every) if every[name].items or every[name].databases)
+        )

@@ -261,14 +261,15 @@ class Frames:
     # -- our script -------------------------------------------------------------------------------------------------
 
     async def evaluate(self, frame: Frame, expression: str) -> Any:
-        """What an expression comes to beside our script.
+        """What an expression comes to beside our script, once it has; the value of a promise is waited for.
 
         Raises:
             ActFailed: the document cannot be read, or asks something.
         """
         for attempt in (1, 2):
             try:
-                asked = {"expression": expression, "contextId": await self._in(frame), "returnByValue": True}
+                asked = {"expression": expression, "contextId": await self._in(frame), "awaitPromise": True}
+                asked["returnByValue"] = True
                 answer = await self._unless_asked(self._call("Runtime.evaluate", asked, session=frame.session))
             except ProtocolError as error:
                 frame.moved()  # the page has moved on meanwhile, and our script with it
