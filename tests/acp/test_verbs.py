@@ -36,6 +36,7 @@ ANSWERS = (
     ("/notes", "Nothing is remembered here yet."),
     ("/forget 7", "There is no note 7 here."),
     ("/skills", "There are no skills here"),
+    ("/prompts", "No MCP server here offers prompts."),
     ("/tree", "this conversation"),
     ("/approve", "Nothing is asked."),
     ("/deny", "Nothing is asked."),
