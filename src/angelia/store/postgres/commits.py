@@ -27,7 +27,12 @@ CHANNEL = "angelia_committed"
 LOCKS = 1_097_754_465
 """The first number of all advisory locks of ours, "Ang!"; the second is of the schema, or of a process."""
 
-_BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, hashtext(current_schema())); SELECT pg_current_xact_id()::text"
+_BEGIN = (
+    f"BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, hashtext(current_schema())); SAVEPOINT job;"
+    " SELECT pg_current_xact_id()::text"
+)
+"""One way there and back for all of it, as for what stands between two jobs."""
+_NEXT = "RELEASE job; SAVEPOINT job"
 _COMMIT = f"SELECT pg_notify('{CHANNEL}', ''); COMMIT"
 _PAUSE_S = 0.1
 """Between one try to reach a server and the next."""
@@ -50,6 +55,8 @@ class Commits:
         self._closing = threading.Event()
         self._connection: PostgresConnection | None = None
         self._outcomes: list[object] = []
+        self.required: Job[None] | None = None
+        """What each transaction begins with: nobody else writes before its commit, so it holds for all of its jobs."""
 
     def together(self, jobs: Sequence[Job[Any]]) -> list[object]:
         """Run `jobs` in one transaction and commit; returns their results, `JobFailed` for those that raised.
@@ -82,7 +89,14 @@ class Commits:
         connection = self._open()
         ((number,),) = connection.command(_BEGIN)
         try:
-            self._outcomes = [_attempt(connection, job, self._where) for job in jobs]
+            if barred := self._barred(connection):
+                self._roll_back()
+                return [JobFailed(barred) for _ in jobs]
+            self._outcomes = []
+            for place, job in enumerate(jobs):
+                if place:
+                    connection.command(_NEXT)
+                self._outcomes.append(_attempt(connection, job, self._where))
             crash_point("append.before_commit")
             try:
                 connection.command(_COMMIT)
@@ -95,6 +109,18 @@ class Commits:
             raise
         crash_point("append.after_commit")
         return self._outcomes
+
+    def _barred(self, connection: PostgresConnection) -> Exception | None:
+        import psycopg
+
+        try:
+            if self.required is not None:
+                self.required(connection)
+        except psycopg.Error:
+            raise
+        except Exception as error:  # noqa: BLE001 - it belongs to those who await the jobs
+            return error
+        return None
 
     def _became_of(self, number: str, until: float) -> Exception | bool | None:
         """True if the transaction was committed, None if it was not; an error if nobody can be asked in time."""
@@ -134,18 +160,16 @@ class Commits:
 
 
 def _attempt(connection: PostgresConnection, job: Job[Any], where: str) -> object:
+    """What a job gives, behind the savepoint to which it is taken back if it raises."""
     import psycopg
 
-    connection.command("SAVEPOINT job")
     try:
-        result = job(connection)
+        return job(connection)
     except Exception as error:
         if gone(error):
             raise
-        connection.command("ROLLBACK TO job; RELEASE job")
+        connection.command("ROLLBACK TO job")
         return JobFailed(_told(error, where) if isinstance(error, psycopg.Error) else error)
-    connection.command("RELEASE job")
-    return result
 
 
 def _told(error: Exception, where: str) -> Exception:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 from angelia.core.errors import MissingPart, StoreError
 from angelia.core.ids import Clock, ConversationId, wall_clock
-from angelia.store.port import Job, under
+from angelia.store.port import Job
 from angelia.store.postgres.commits import LOCKS, Commits
 from angelia.store.postgres.connection import PostgresConnection
 from angelia.store.postgres.faults import explained, gone, of_postgres
@@ -67,7 +67,6 @@ class PostgresDatabase:
         self._address = address
         self._commits = Commits(address, self.where, patience_s)
         self._reader: PostgresConnection | None = None
-        self._required: Job[None] | None = None
         self._writes: WorkerThread[Job[object]] = WorkerThread("angelia-writes", self._commits.together, most=_TOGETHER)
         self._reads: WorkerThread[Job[object]] = WorkerThread("angelia-reads", self._look, most=1)
         self._seen = ("", 0, 0)
@@ -127,11 +126,11 @@ class PostgresDatabase:
         """See `store.port.LogStore`."""
         if not self.writable:
             raise read_only(Path(self.where), "it was opened to be read")
-        return cast("T", await self._writes.run(under(self._required, job), patient=patient))
+        return cast("T", await self._writes.run(job, patient=patient))
 
     def require(self, condition: Job[None] | None) -> None:
         """See `store.port.LogStore`."""
-        self._required = condition
+        self._commits.required = condition
 
     async def read(self, job: Job[T]) -> T:
         """See `store.port.LogStore`."""
