@@ -167,5 +167,5 @@ def test_the_command_line_says_what_goes_and_erases_it(tmp_path: Path) -> None:
     assert "is over" in place.run("retention", "run", "--dry-run").out
     assert "stays: you said" in place.run("retention", "keep", "oldtalk").out + place.run("retention").out
     place.run("retention", "keep", "oldtalk", "--no-longer")
-    assert "1 conversations are erased" in place.run("retention", "run").out
+    assert "1 conversation is erased" in place.run("retention", "run").out
     assert "Nothing goes within 7 days." in place.run("retention").out

@@ -48,7 +48,7 @@ async def _show(rule: Retention, ahead: int) -> None:
     if not rows:
         echo(f"Nothing goes within {ahead} days.")
     for receipt in (await rule.receipts())[-5:]:
-        echo(f"{when(receipt.at)}: {len(receipt.conversations)} were erased.", err=True)
+        echo(f"Erased on {when(receipt.at)}: {len(receipt.conversations)}.", err=True)
 
 
 def _row(one: Over, now: int) -> tuple[str, ...]:
@@ -72,7 +72,8 @@ async def _run(dry_run: bool, given: dict[str, Any]) -> int:
             await _show(app.retention, 0)
         else:
             erased = await app.retention.erase_what_is_over()
-            echo(f"{len(erased)} conversations are erased. `angelia retention` says what stays, and why.")
+            many = "1 conversation is" if len(erased) == 1 else f"{len(erased)} conversations are"
+            echo(f"{many} erased. `angelia retention` says what stays, and why.")
     finally:
         await app.close()
     return 0

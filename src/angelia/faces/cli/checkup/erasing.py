@@ -15,5 +15,5 @@ async def look_at_erasing(app: App) -> AsyncIterator[CheckResult]:
     if rule.rules:
         found = await rule.over(rule.settings.warn * DAY_MS)
         staying = sum(1 for one in found if one.stays)
-        going = f"{len(found) - staying} conversations go within {rule.settings.warn} days"
-        yield well("retention", f"{going}, {staying} stay that would: `angelia retention`")
+        going = f"{len(found) - staying} to go within {rule.settings.warn} days"
+        yield well("retention", f"conversations: {going}, {staying} stay that would (`angelia retention`)")
