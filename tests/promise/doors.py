@@ -2,9 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -86,18 +84,18 @@ async def _approve(session: Session, asked: e.ApprovalAsked) -> None:
 
 
 def _acknowledge(*, early: bool) -> None:
-    say = Session.say
+    take_in = Session.take_in
 
     def tell() -> None:
         sys.stderr.write("acknowledged\n")
         sys.stderr.flush()
 
-    async def saying(session: Session, parts: Sequence[Any], **more: Any) -> bool:
+    async def taking_in(session: Session, said: e.UserSaid, *before: e.AnyFact) -> bool:
         if early:
             tell()
-        added = await say(session, parts, **more)
+        added = await take_in(session, said, *before)
         if not early:
             tell()
         return added
 
-    Session.say = saying  # type: ignore[method-assign,assignment]  # a channel would acknowledge here; `ask` says nothing
+    Session.take_in = taking_in  # type: ignore[method-assign,assignment]  # a channel would acknowledge here; `ask` says nothing
