@@ -9,8 +9,10 @@ import pytest
 
 from angelia.core.ids import Clock
 from angelia.faces.web.access.passkeys import CHALLENGE_MS, Challenges
+from angelia.faces.web.access.throttle import ADDRESS
 from tests.web.authenticator import OWNER, PRESENT, Authenticator
 from tests.web.elsewhere import NAME, Afar, afar
+from tests.web.test_from_elsewhere import failed_before
 from tests.web.test_guards import Watch
 
 pytestmark = pytest.mark.anyio
@@ -138,6 +140,14 @@ async def test_the_last_passkey_stays_while_there_is_no_password(somebody: Afar)
     assert "last passkey" in came.json()["error"]["what"]
     await kept(somebody, Authenticator(NAME, ORIGIN), "Another")
     assert (await somebody.ask("POST", f"/api/passkeys/{own}/remove")).status_code == 204
+
+
+async def test_who_guesses_passwords_holds_up_no_passkey(somebody: Afar) -> None:
+    device = Authenticator(NAME, ORIGIN)
+    await kept(somebody, device)
+    failed_before(somebody, ADDRESS.free + 8)
+    assert (await somebody.log_in(cookie=None)).status_code == 429
+    assert (await answers(somebody, device.signs(await question(somebody)))).status_code == 204
 
 
 def test_a_challenge_ends_and_is_good_for_one_purpose() -> None:
