@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from angelia.testing.model.steps import call, say
-from tests.faces.angelia import Place, serving
+from tests.faces.angelia import CTRL_D, Place, serving
 
+from .daemon import IMAGE, Daemon
 from .modal_cloud import Cloud
 from .sshd import Server
 
@@ -54,3 +55,25 @@ def test_at_modal(tmp_path: Path, modal: Cloud) -> None:
     with serving(tmp_path, STEPS) as place:
         takes_back(place, "--sandbox", f"modal:{modal.image}", **modal.environ)
         assert not list(place.work.iterdir())
+
+
+@pytest.mark.real("docker")
+def test_what_lies_in_a_containers_memory_is_taken_back_from_another_process(tmp_path: Path, docker: Daemon) -> None:
+    more: dict[str, Any] = {"DOCKER_HOST": f"unix://{docker.socket}"}
+    with serving(tmp_path, STEPS) as place:
+        place.home.mkdir(exist_ok=True)
+        (place.home / "config.toml").write_text('[sandbox.docker]\nworkspace = "tmpfs"\n')
+        with place.chat("--sandbox", f"docker:{IMAGE}", *YES, **more) as terminal:
+            for said, answer in (("make them", "Made."), ("change them", "Changed.")):
+                terminal.types(said)
+                terminal.sees(answer)
+            done = place.run("undo", "--yes", **more)
+            assert done.code == 0, done.err
+            terminal.types("look")
+            terminal.sees("Seen.")
+            shown = place.run("show", "--json", **more).out
+            assert "one\\ntwo\\nnotes.txt\\nsrc\\n" in shown, shown[-3000:]
+            terminal.press(CTRL_D)
+            assert terminal.ends() == 0
+        assert not list(place.work.iterdir())
+        assert docker.containers() == []
