@@ -42,6 +42,8 @@ class Cluster:
         self.log = postgres.fresh()
         self.lives: list[LivingChild] = []
         self.more: dict[str, str] = {}
+        self._read: Counter[str] = Counter()
+        self._answered_words: dict[str, set[str]] = {door: set() for door in networks}
         (folder / "bucket").mkdir()
         self.said: dict[str, list[str]] = {door: [] for door in networks}
         self._watcher = PostgresDatabase.open(self.log, folder / "watcher")
@@ -107,6 +109,14 @@ class Cluster:
         whole = Counter(text.split("heard ")[-1].split()[0] for text in texts if AGAIN not in text)
         again = Counter(text.split("heard ")[-1].split()[0] for text in texts if AGAIN in text)
         return whole + Counter({word: 1 for word in again if word not in whole})
+
+    def was_answered(self, door: str, word: str) -> bool:
+        """Whether an answer to a word has come; what came is read once, since many ask."""
+        arrived, known = self.networks[door].arrived, self._answered_words[door]
+        for one in arrived[self._read[door] :]:
+            known.update(one.text.split("heard ")[-1].split()[:1])
+        self._read[door] = len(arrived)
+        return word in known
 
     def texts(self, door: str) -> tuple[str, ...]:
         """What stands in the chats of a bot."""

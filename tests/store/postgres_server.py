@@ -24,9 +24,10 @@ def programs() -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """One that runs. It lets in whoever reaches its socket."""
+    """One that runs. It lets in whoever reaches its socket. Without `durable` it writes to no disk at a commit."""
 
     folder: Path
+    durable: bool = False
 
     @property
     def address(self) -> str:
@@ -44,9 +45,9 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start it, as after a crash."""
-        options = (
-            f"-k {self.folder} -c listen_addresses='' -c fsync=off -c shared_buffers=16MB -c log_min_messages=fatal"
-        )
+        fsync = "on" if self.durable else "off"
+        options = f"-k {self.folder} -c listen_addresses='' -c fsync={fsync} -c shared_buffers=16MB"
+        options += " -c log_min_messages=fatal"
         _run(
             self.folder, "pg_ctl", "-w", "-D", f"{self.folder}/data", "-l", f"{self.folder}/log", "-o", options, "start"
         )
@@ -60,10 +61,10 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
     """Start one, and stop it at the end."""
     folder = Path(tempfile.mkdtemp(prefix="angelia-pg-", dir="/tmp"))  # the path of a socket has at most 107 bytes
-    server = PostgresServer(folder)
+    server = PostgresServer(folder, durable)
     try:
         if os.geteuid() == 0:
             shutil.chown(folder, *_somebody())

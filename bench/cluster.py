@@ -1,0 +1,123 @@
+"""Rows about a log in PostgreSQL that several machines share: appends beside SQLite's, and how soon one is replaced."""
+
+import asyncio
+import signal
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+
+from tests.nursery import Nursery
+from tests.store.cluster_kit import Cluster, heard, holders
+from tests.store.postgres_server import PostgresServer, postgres_server, programs
+
+from angelia.core.entry import ConversationOpened
+from angelia.core.ids import new_conversation
+from angelia.store.log.holdings import Holdings
+from angelia.store.log.transcript import Transcript
+from angelia.store.postgres.database import PostgresDatabase
+from angelia.store.sql.database import Database
+from angelia.store.tables.machines import ClusterState
+from angelia.testing.model.server import ModelServer
+from angelia.testing.networks.telegram_server import TelegramServer
+from bench.rows import Row, Target, Yardstick, row
+from bench.runs import Benchmark
+from bench.store import asked
+
+ALONE, TOGETHER, WRITERS = 500, 8_000, 16
+_HELD = ("machine one", "clock", "channel a", "channel b")
+"""What a gateway holds: each of its transactions begins with a look at it."""
+
+
+def rows(bench: Benchmark) -> Iterator[Row]:
+    """Every measurement, one after the other; the server is on this machine, too, and writes to its disk."""
+    if programs() is None:
+        yield Row("append in PostgreSQL, one by one", "ms", note="PostgreSQL is not installed")
+        return
+    with postgres_server(durable=True) as server:
+        folder = bench.place("cluster")
+        yield from asyncio.run(_appends(folder, server))
+        yield asyncio.run(_replaced(folder, server, bench.times))
+
+
+async def _appends(folder: Path, server: PostgresServer) -> list[Row]:
+    here, there = Database.open(folder / "here"), PostgresDatabase.open(server.fresh(), folder / "there")
+    holdings = Holdings(there)
+    for name in _HELD:
+        await holdings.take(name, "one")
+    logs, opened = (Transcript(here), Transcript(there)), ConversationOpened("terminal", "/")
+    took: tuple[list[float], list[float]] = ([], [])
+    conversation = new_conversation()
+    for log in logs:
+        await log.append(conversation, [opened])
+    for _ in range(ALONE):
+        for log, times in zip(logs, took, strict=True):
+            start = time.perf_counter()
+            await log.append(conversation, [asked()])
+            times.append(time.perf_counter() - start)
+    rates = [await _rate(log) for log in logs]
+    here.close()
+    there.close()
+    bare = statistics.median(took[0])
+    return [
+        row("append in PostgreSQL, one by one", "ms", took[1], 2 * bare, yardstick=Yardstick("SQLite", bare)),
+        Row(
+            f"appends in PostgreSQL, {WRITERS} at once",
+            "/s",
+            (rates[1],),
+            Yardstick("SQLite", rates[0]),
+            Target(least=5_000),
+        ),
+    ]
+
+
+async def _rate(log: Transcript) -> float:
+    conversations = [new_conversation() for _ in range(WRITERS)]
+    for one in conversations:
+        await log.append(one, [ConversationOpened("terminal", "/")])
+
+    async def live(at: int) -> None:
+        for _ in range(TOGETHER // WRITERS):
+            await log.append(conversations[at], [asked()])
+
+    start = time.perf_counter()
+    await asyncio.gather(*(live(at) for at in range(WRITERS)))
+    return TOGETHER / (time.perf_counter() - start)
+
+
+async def _replaced(folder: Path, server: PostgresServer, times: int) -> Row:
+    """From the SIGKILL of the gateway that has a channel to the moment in which another one has it."""
+    took = []
+    async with AsyncExitStack() as stack:
+        model = await stack.enter_async_context(ModelServer(heard))
+        network = await stack.enter_async_context(TelegramServer())
+        children = await stack.enter_async_context(Nursery())
+        (folder / "machines").mkdir()
+        cluster = Cluster(folder / "machines", server, model, {"bird": network})
+        stack.callback(cluster.close)
+        lives = {}
+        for _ in range(times + 1):
+            before = {one.name for one in (await cluster.machines.state()).machines}
+            life = await cluster.add(children)
+            state = await cluster.until(partial(_joined, before))
+            [name] = {one.name for one in state.machines} - before
+            lives[name] = life
+            if len(lives) < 2:
+                continue
+            state = await cluster.until(lambda state: set(holders(state).values()) == set(lives))
+            gone = holders(state)["bird"]
+            start = time.perf_counter()
+            lives.pop(gone).kill(signal.SIGKILL)
+            await cluster.until(partial(_moved, gone))
+            took.append(time.perf_counter() - start)
+    return row("a channel of a killed machine is another's", "s", took, 5.0)
+
+
+def _joined(known: set[str], state: ClusterState) -> bool:
+    return {one.name for one in state.machines} > known
+
+
+def _moved(gone: str, state: ClusterState) -> bool:
+    return holders(state).get("bird", gone) != gone
