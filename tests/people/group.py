@@ -18,6 +18,7 @@ MIXED = "canarymixedanswer"
 BENS = "canaryofben"
 
 OWN, BENS_OWN, GROUP = ConversationId("own"), ConversationId("bens"), ConversationId("group")
+OWNERS = ConversationId("owners")
 PAIR = e.Address("telegram", "-100")
 _SPOKEN = e.StopReason.END
 
@@ -86,4 +87,14 @@ async def fill(app: App, *, unfinished: bool = False) -> Mapping[str, str]:
     if unfinished:
         group += [e.UserSaid((Text(SAID),), ANN, PAIR, key="open")]
     await append(GROUP, group)
+    asked = e.DeliveryQueued(
+        DeliveryId("p1"),
+        e.Address("telegram", "1"),
+        (Text(f"Somebody I do not know asks to talk to me: “Ann”, {ANN.id}"),),
+        "question",
+        choices=(e.QuestionChoice("Let them in", f"l:y:{ANN}"),),
+    )
+    sent = e.DeliverySettled(DeliveryId("p1"), e.DeliveryStatus.SENT)
+    await append(OWNERS, [e.ConversationOpened("telegram", "/o"), asked, sent, e.UserSaid((Text(BENS),), key="o1")])
+    await app.key_value.put(f"trusted-file:{ANN}\n/work\nAGENTS.md", "yes")
     return {name: ref.sha256 for name, ref in files.items()}

@@ -60,16 +60,16 @@ async def test_nothing_of_them_is_left_in_any_file_and_others_have_all_of_theirs
     await copy_daily(app.db, app.clock())
     assert len((await search(app.db, OWNER, SAID)).hits) == 4
     receipt, left = await app.person_erasure.erase(ANN, OWNER)
-    assert (receipt.counts.own, receipt.counts.shared, receipt.counts.mixed, left) == (1, 1, 1, [])
+    assert (receipt.counts.own, receipt.counts.shared, receipt.counts.mixed, left) == (1, 2, 1, [])
     assert await app.blobs.all() == [files["ben"]]
     assert len((await search(app.db, OWNER, SAID)).hits) == 0
-    assert len((await search(app.db, OWNER, BENS)).hits) == 5
+    assert len((await search(app.db, OWNER, BENS)).hits) == 6
     assert await upkeep.verify(app.db, app.blobs) == []
     after = await app.transcript.entries(GROUP)
     kept = [entry for entry in before if MIXED in str(entry) or (BENS in str(entry) and SAID not in str(entry))]
     assert [after[entry.seq - 1] for entry in kept] == kept
     assert isinstance(after[-1].fact, e.WordsErased)
-    assert [one.principal for one in await KnownPeople(app.db).known()] == [ERASED, BEN]
+    assert [one.principal for one in await KnownPeople(app.db).known()] == [OWNER, ERASED, BEN]
     assert [note.text for note in await app.notes.list(OWNER)] == ["(erased)"]
     await app.close()
     assert found_in(tmp_path) == set()
@@ -193,7 +193,7 @@ def test_the_command_line_previews_asks_and_tells(tmp_path: Path) -> None:
 
     asyncio.run(begin())
     preview = place.run("people", "erase", str(ANN), "--dry-run")
-    assert "1 conversation of their own (8 entries), 20 entries in 1 of others" in preview.out
+    assert "1 conversation of their own (8 entries), 21 entries in 2 of others" in preview.out
     asked = place.run("people", "erase", str(ANN))
     assert asked.code == 2
     assert "asks twice" in asked.err

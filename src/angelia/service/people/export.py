@@ -21,6 +21,7 @@ from angelia.core.ids import Clock, sortable_id
 from angelia.core.principal import OWNER, Principal
 from angelia.service.people.chat_folders import own_folder
 from angelia.service.people.found import FoundPerson, find_person
+from angelia.service.people.theirs import asks_about
 from angelia.service.secrets.store import SecretStore
 from angelia.store.log.references import blobs_in
 from angelia.store.log.transcript import Transcript
@@ -89,7 +90,9 @@ class PersonExport(Struct, frozen=True):
                 _put_folder(archive, folder)
         for shared in found.shared:
             log = await self.transcript.entries(shared.conversation)
-            own = [entry for entry in log if entry.seq in shared.theirs.all]
+            own = [
+                one for one in log if one.seq in shared.theirs.all and not asks_about(one.fact, who)
+            ]  # of others, too
             entries += self._put(archive, f"shared/{shared.conversation}.jsonl", own, refs) if own else 0
         missing = [sha256 for sha256 in sorted(refs) if not await self._put_file(archive, sha256)]
         handles = _handles(self.secrets) if who == OWNER else []

@@ -72,11 +72,16 @@ def _said(entries: Sequence[e.Entry], who: Principal) -> set[int]:
         fact = entry.fact
         own = _sender(fact) == who or (isinstance(fact, _ALSO) and fact.by == who)
         own = own or (isinstance(fact, e.Administered) and who in (fact.by, fact.person))
-        about = isinstance(fact, _OF_A_MESSAGE) and fact.seq in found
+        about = (isinstance(fact, _OF_A_MESSAGE) and fact.seq in found) or asks_about(fact, who)
         reply = (own and isinstance(fact, _ANSWERED_AT_ONCE)) or (reply and isinstance(fact, e.DeliveryQueued))
         if own or about or reply:
             found.add(entry.seq)
     return found
+
+
+def asks_about(fact: e.AnyFact, who: Principal) -> bool:
+    """Whether it is the question to the owner whether they, perhaps with others, are let in."""
+    return isinstance(fact, e.DeliveryQueued) and any(one.value.endswith(f":{who}") for one in fact.choices)
 
 
 def _turns(entries: Sequence[e.Entry]) -> Iterable[Sequence[e.Entry]]:

@@ -61,7 +61,10 @@ def _named(connection: StoreConnection, who: Principal) -> list[ConversationId]:
     written = msgspec.json.encode(who)
     owned = connection.execute("SELECT id FROM conversations WHERE owner = ? ORDER BY id", (str(who),)).fetchall()
     found = dict.fromkeys(name for (name,) in owned)
-    found.update({row.conversation: None for _, row in by_place(connection) if row and written in row.body})
+    asked = str(who).encode()  # in a question whether they may come in
+    for _, row in by_place(connection):
+        if row and (written in row.body or (row.kind == "DeliveryQueued" and asked in row.body)):
+            found[row.conversation] = None
     return sorted(map(ConversationId, found))
 
 
@@ -71,7 +74,14 @@ def _beside(connection: StoreConnection, who: Principal) -> dict[str, list[dict[
         query = f"SELECT {columns} FROM {table} WHERE {column} = ? ORDER BY 1"  # noqa: S608 - names from the table
         rows = connection.execute(query, (str(who),)).fetchall()
         found[table] = [dict(zip(columns.split(", "), row, strict=True)) for row in rows]
+    found["answers"] = [{"key": key, "value": value} for key, value in _answers(connection, who)]
     return found
+
+
+def _answers(connection: StoreConnection, who: Principal) -> list[tuple[str, str]]:
+    """What is remembered under their name: files and skills that they have answered about, skills proposed to them."""
+    rows = connection.execute("SELECT key, value FROM remembered ORDER BY key").fetchall()
+    return [(key, value) for key, value in rows if f":{who}\n" in key]
 
 
 def _forget(connection: StoreConnection, who: Principal) -> None:
@@ -80,6 +90,8 @@ def _forget(connection: StoreConnection, who: Principal) -> None:
     connection.execute("DELETE FROM grants WHERE principal = ?", own)
     connection.execute("UPDATE grants SET given_by = ? WHERE given_by = ?", (str(ERASED), *own))
     connection.execute("UPDATE spending_erased SET principal = ? WHERE principal = ?", (str(ERASED), *own))
+    for key, _ in _answers(connection, who):
+        connection.execute("DELETE FROM remembered WHERE key = ?", (key,))
     sender = f"\n{who.id}"  # of the chat in which an owner last wrote
     connection.execute(
         "DELETE FROM remembered WHERE key = ? AND substr(value, length(value) - ?) = ?",
