@@ -46,6 +46,7 @@ ANSWERS = (
     ("/export out.md", "out.md."),
     ("/sandbox", "begins a new conversation there."),
     ("/fork", "The former one: /resume"),
+    ("/edit", "/edit 1 OTHER WORDS"),
     ("/new", "The former one: /resume"),
     ("/resume zzzz", "There is no conversation “zzzz”."),
     ("/quit", ""),

@@ -79,6 +79,30 @@ async def test_a_fork_has_the_same_past_and_the_page_is_told_where_it_is(tmp_pat
         assert [one["kind"] for one in left].count("UserSaid") == 1
 
 
+async def test_an_earlier_message_is_said_otherwise_in_a_fork_that_answers_it(tmp_path: Path) -> None:
+    async with (
+        ModelServer([say("Blue."), say("Green."), say("Red.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "Which colour?")
+        first = await page.until(conversation, "TurnClosed")
+        await page.says(conversation, "And now?", "key-0002")
+        whole = await page.until(conversation, "TurnClosed", first[-1]["seq"])
+        listed = await page.says(conversation, "/edit", "key-0003")
+        assert listed["table"] == [["1", "And now?"], ["2", "Which colour?"]]
+        told = await page.says(conversation, "/edit 2 Which fruit?", "key-0004")
+        fork = str(told["conversation"])
+        await page.until(fork, "TurnClosed")
+        assert [message.text.split()[-1] for message in server.requests[-1].heard.messages if message.text] == [
+            "fruit?"
+        ]
+        left = (await page.json(f"/api/conversations/{conversation}/entries"))["entries"]
+        assert left[-1]["seq"] >= whole[-1]["seq"]
+        assert [one["kind"] for one in left].count("UserSaid") == 2
+
+
 async def test_a_turn_in_a_conversation_of_the_terminal_goes_on_when_the_page_is_served_again(tmp_path: Path) -> None:
     """It was asked for on the page, so that no terminal would go on with it."""
     step: list[Step] = [hang()]  # whether the first request had reached the server when its home was closed, or not

@@ -258,6 +258,23 @@ async def fork(port: OpeningPort, number: str) -> OtherConversation:
     return OtherConversation(session, f"A fork with the first {count} entries. The former one: /resume {former}")
 
 
+async def edit(port: OpeningPort, words: str) -> OtherConversation | CommandTable:
+    from angelia.service.conversation.earlier_messages import MOST_LISTED, chosen_message, earlier_messages
+    from angelia.service.conversation.forks import fork_conversation
+
+    before, services = _conversation(port), port.services
+    messages = earlier_messages(before.log.entries, port.person)
+    if not words:
+        listed = tuple((str(number), one.words) for number, one in enumerate(messages[:MOST_LISTED], 1))
+        return CommandTable(listed, "/edit 1 OTHER WORDS says the newest otherwise, in a fork; this one stays.")
+    if before.turn.opened:
+        raise BadInput("A turn is running here; nothing was begun.", then="Wait for its end, or stop it.")
+    message, said = chosen_message(messages, words)
+    made = await fork_conversation(services.transcript, before.conversation, message.seq - 1, services.clock)
+    text = f"A fork from before “{message.words}”. The former one: /resume {short(before.conversation)}"
+    return OtherConversation(await port.open(made), text, message.saying(said))
+
+
 async def show(port: TerminalPort, _: str) -> ShownByDoor:
     port.show_all()
     return ShownByDoor()

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from angelia.core import entry as e
+from angelia.core.content import Content
 from angelia.core.ids import Clock
 from angelia.core.principal import Principal
 from angelia.policy.situation import Mode
@@ -101,10 +102,11 @@ class CommandTable(Struct, frozen=True):
 
 
 class OtherConversation(Struct, frozen=True):
-    """The door goes on with this conversation, and says so once it has."""
+    """The door goes on with this conversation, and says so once it has. `says` is then said there by the person."""
 
     session: Session
     text: str
+    says: tuple[Content, ...] = ()
 
 
 class MessageToSend(Struct, frozen=True):

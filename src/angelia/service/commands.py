@@ -321,6 +321,16 @@ COMMANDS: tuple[TerminalCommand, ...] = (
             _CHAT: "a chat goes on with one conversation at a time",
         },
     ),
+    OpeningCommand(
+        "edit",
+        "[N OTHER WORDS]",
+        "say an earlier message of yours otherwise, in a fork; alone, it lists them",
+        acts.edit,
+        absent={
+            _EDITOR: "an editor begins its sessions itself",
+            _CHAT: "a chat goes on with one conversation at a time",
+        },
+    ),
     TerminalCommand(
         "show",
         "",

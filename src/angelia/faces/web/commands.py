@@ -107,7 +107,9 @@ async def page_command(
             return CommandOutcome({"reply": reply_nodes(said), "table": None})
         case CommandTable(rows=rows, then=then):
             return CommandOutcome({"reply": reply_nodes(then), "table": [list(row) for row in rows]})
-        case OtherConversation(session=other):
+        case OtherConversation(session=other, says=says):
+            if says:
+                await conversations.say(other.conversation, says, "edited")
             return CommandOutcome({"conversation": other.conversation})
         case MessageToSend():
             return CommandOutcome({}, result)

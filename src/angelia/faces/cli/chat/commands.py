@@ -226,10 +226,12 @@ class TerminalCommandPort:
             case CommandTable(rows=rows, then=then):
                 columns = chat.screen.paint.columns - 2 if chat.screen.paint.renders else 0
                 chat.screen.table([*table(rows, columns), *then.splitlines()])
-            case OtherConversation(session=session, text=text):
+            case OtherConversation(session=session, text=text, says=says):
                 await chat.switch(session)
                 self._sandbox = self._wanted
                 chat.screen.note(text)
+                if says:
+                    await session.say(says, address=self.address)
             case MessageToSend(words=words, arrival=arrival, forwarded=forwarded):  # the transcript shows it, and when
                 await chat.ready.wait()
                 await chat.say(words, arrival, forwarded=forwarded)
