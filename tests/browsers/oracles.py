@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
 
 from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.snapshot import PageLine
@@ -141,6 +142,52 @@ async def copy(tab: Tab, _: str) -> None:
     await press(tab, "Submit")
 
 
+async def click_in_dialog(tab: Tab, task: str) -> None:
+    await press(tab, *["Close" if one == "x" else one for one in quoted(task)])
+
+
+async def click_in_tabs(tab: Tab, task: str) -> None:
+    for one in await refs(tab, "tab"):
+        await tab.click(one)
+        if found := await refs(tab, "span", named=quoted(task)[0]):
+            await tab.click(found[0])
+            return
+
+
+async def enter_what_stands_there(tab: Tab, _: str) -> None:
+    await tab.fill((await refs(tab, "textbox"))[0], (await words(tab))[0].text)
+    await press(tab, "Submit")
+
+
+async def enter_word(tab: Tab, task: str) -> None:
+    (number,) = re.findall(r"the (\d+)\w\w word", task)
+    word = (await words(tab))[0].text.split()[int(number) - 1]
+    await tab.fill((await refs(tab, "textbox"))[0], word.strip(",."))
+    await press(tab, "Submit")
+
+
+async def read_table_twice(tab: Tab, _: str) -> None:
+    there = await words(tab)
+    for label, field in pairwise(there):
+        if field.role == "textbox":
+            row = [line.text for line in there].index(label.text.rstrip(":"))
+            await tab.fill(field.ref, there[row + 1].text)
+    await press(tab, "Submit")
+
+
+async def tick_and_enter(tab: Tab, task: str) -> None:
+    radio, field = (int(number) - 1 for number in re.findall(r"(\d)(?:st|nd|rd|th)", task))
+    await tab.click((await refs(tab, "radio"))[radio])
+    await tab.fill((await refs(tab, "textbox"))[field], quoted(task)[0])
+    await press(tab, "Submit")
+
+
+async def choose_and_press(tab: Tab, task: str) -> None:
+    (wanted,) = re.findall(r"Choose (.*) from the dropdown", task)
+    await tab.choose((await refs(tab, "combobox"))[0], wanted)
+    await press(tab, *quoted(task))
+
+
 async def drag_in(tab: Tab, _: str) -> None:
     small, large = (await refs(tab, "div", named="s"))[0], (await refs(tab, "div", named="L"))[0]
     await tab.drag(small, large)
@@ -149,6 +196,16 @@ async def drag_in(tab: Tab, _: str) -> None:
 
 ORACLES: dict[str, Oracle] = {
     "click-button": click_button,
+    "click-dialog-2": click_in_dialog,
+    "click-tab-2": click_in_tabs,
+    "click-tab-2-easy": click_in_tabs,
+    "click-tab-2-hard": click_in_tabs,
+    "click-tab-2-medium": click_in_tabs,
+    "find-word": enter_word,
+    "form-sequence-2": tick_and_enter,
+    "form-sequence-3": choose_and_press,
+    "read-table-2": read_table_twice,
+    "text-transform": enter_what_stands_there,
     "click-button-sequence": click_in_order,
     "click-checkboxes": tick,
     "click-checkboxes-large": tick,
