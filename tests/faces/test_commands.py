@@ -276,6 +276,7 @@ def test_doctor_says_why_a_model_does_not_answer(place: Place) -> None:
 
 
 @pytest.mark.real("bwrap")
+@pytest.mark.real("local-model")
 def test_doctor_runs_a_confined_command_and_sees_that_the_network_is_off(place: Place) -> None:
     ended = place.run("doctor", "--offline")
     assert "✔ sandbox" in ended.out
@@ -284,6 +285,7 @@ def test_doctor_runs_a_confined_command_and_sees_that_the_network_is_off(place: 
     assert ended.code == 0
 
 
+@pytest.mark.real("local-model")
 def test_doctor_says_that_confinement_is_switched_off(place: Place) -> None:
     ended = place.run("doctor", "--offline", "--set", "sandbox.confine=off")
     assert "– sandbox" in ended.out

@@ -1,5 +1,6 @@
 """`angelia config` as a person uses it, and what mistyped commands are answered."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def edited(place: Place, tmp_path: Path, text: str) -> tuple[int, str]:
     editor = tmp_path / "editor.sh"
     editor.write_text(f"#!/bin/sh\ncat > \"$1\" <<'END'\n{text}\nEND\n")
     editor.chmod(0o700)
-    ended = place.run("config", "edit", EDITOR=str(editor))
+    ended = place.run("config", "edit", EDITOR=shlex.quote(str(editor)))
     return ended.code, ended.out + ended.err
 
 

@@ -1,5 +1,7 @@
 """A folder's instructions at the terminal: asked about once, never asked in a script, and to be taken back."""
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,7 @@ def test_a_script_is_told_in_one_line_and_follows_nothing_until_the_file_is_trus
         asked = place.ask("hello")
         assert (asked.code, asked.out) == (0, "Yes.\n")
         told = f"angelia: {file} holds instructions that you have not trusted, so they are not followed. "
-        assert f"{told}Read it, then: angelia trust {place.work}\n" in asked.err
+        assert f"{told}Read it, then: angelia trust {shlex.quote(str(place.work))}\n" in asked.err
         assert "PLUM" not in system(place)
         trusted = place.run("trust")
         assert WORDS in trusted.out
@@ -64,8 +66,8 @@ def test_what_is_trusted_is_listed_with_what_became_of_it_and_can_be_forgotten(p
         assert place.run("trust", str(folder)).code == 0
     (folders[1] / "AGENTS.md").write_text("Other words.")
     (folders[2] / "AGENTS.md").unlink()
-    rows = [line.split() for line in place.run("trust", "--list").out.splitlines()]
-    listed = {Path(row[0]).parent.name: " ".join(row[4:]) for row in rows[1:]}
+    rows = [re.split(" {2,}", line) for line in place.run("trust", "--list").out.splitlines()]
+    listed = {Path(row[0]).parent.name: row[-1] for row in rows[1:]}
     assert listed == {"same": "as trusted", "changed": "changed", "gone": "gone"}
     for folder in folders:
         assert place.run("trust", "--forget", str(folder)).code == 0
@@ -77,7 +79,7 @@ def test_a_file_that_does_not_count_in_its_folder_is_not_trusted_by_mistake(plac
     (place.work / "CLAUDE.md").write_text(WORDS)
     ended = place.run("trust", "CLAUDE.md")
     assert ended.code == 2
-    assert f"angelia trust {place.work}/AGENTS.md" in ended.err
+    assert f"angelia trust {shlex.quote(str(place.work / 'AGENTS.md'))}" in ended.err
     assert place.run("trust", "AGENTS.md").code == 0
 
 
@@ -178,7 +180,10 @@ def test_the_file_of_a_helper_is_shown_whole_trusted_listed_refused_and_forgotte
     file.write_text(REVIEWER)
     asked = place.run("trust")
     assert asked.code == 0
-    assert f"{file} describes a helper that you have not trusted as it stands: angelia trust {file}" in asked.err
+    assert (
+        f"{file} describes a helper that you have not trusted as it stands: angelia trust {shlex.quote(str(file))}"
+        in asked.err
+    )
     trusted = place.run("trust", str(file))
     assert "Note: not followed: permissionMode." in trusted.out
     assert "You review. Name the worst fault first." in trusted.out
@@ -203,7 +208,7 @@ def test_the_hooks_of_a_project_are_shown_whole_and_run_until_they_are_forgotten
     (folder / "look").write_text("#!/bin/sh\nexit 0\n")
     (folder / "look").chmod(0o755)
     assert (
-        f"{folder} holds hooks that you have not trusted as they stand: angelia trust {folder}"
+        f"{folder} holds hooks that you have not trusted as they stand: angelia trust {shlex.quote(str(folder))}"
         in place.run("trust").err
     )
     trusted = place.run("trust", str(folder))

@@ -1,6 +1,7 @@
 """`angelia trust`: whose instructions the model may follow, by folder and version."""
 
 import asyncio
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,7 +113,8 @@ async def _file_of(app: "App", path: Path) -> TrustedFile | UntrustedFile:
             return file
         case file:
             raise BadInput(
-                f"{path} is not what counts in {folder.resolve()}: {file.path} is.", then=f"angelia trust {file.path}"
+                f"{path} is not what counts in {folder.resolve()}: {file.path} is.",
+                then=f"angelia trust {shlex.quote(str(file.path))}",
             )
 
 
