@@ -115,7 +115,7 @@ async def call_all(asked: Asked) -> tuple[int, list[str]]:
         except AngeliaError as error:
             return 1, [str(error)]
     with tempfile.TemporaryDirectory() as folder:
-        async with reached(Path(folder), Site(asked.url, given({})), seconds=10, logins=logins) as (servers, _):
+        async with reached(Path(folder), Site(asked.url, given({})), seconds=60, logins=logins) as (servers, _):
             server = only(servers)
             if why := trouble(server):
                 return 1, [why]
