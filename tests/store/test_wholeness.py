@@ -1,6 +1,7 @@
 """A log knows when it is not whole: what was altered, cut off, swapped or emptied is said, by entry."""
 
 import os
+import resource
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -236,6 +237,28 @@ async def test_tips_whose_last_line_was_torn_say_what_stood_before(home: Path) -
     await Transcript(db).append(ONE, [said("on")])
     db.close()
     Database.open(home).close()
+
+
+@pytest.mark.parametrize("room", [0, 1, 20, 60])
+async def test_a_disk_that_takes_a_part_of_a_line_leaves_none_of_it(home: Path, room: int) -> None:
+    await filled(home)
+    journal, path = tips.TipsJournal(home), home / tips.FILE
+    whole = path.read_bytes()
+    tip = tips.Tip(ONE, 5, 9, bytes(32))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + room, hard))
+    try:
+        with pytest.raises(OSError, match="File too large" if room == 0 else "No space"):
+            journal.erasing(ConversationId("x" * 60))
+        journal.follow(tip)
+        journal.written()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == whole
+    journal.follow(tip)
+    journal.written()
+    journal.close()
+    assert path.read_bytes() == whole + tip.line()
 
 
 async def test_tips_that_are_written_anew_say_the_same(home: Path) -> None:

@@ -9,6 +9,7 @@ Before a conversation is erased a line says so, flushed: whether the erasing cam
 do the tips so far of one in which entries are about to say something else.
 """
 
+import errno
 import fcntl
 import logging
 import os
@@ -179,11 +180,29 @@ class TipsJournal:
         while True:
             if self._file < 0:
                 self._open()
-            os.write(self._file, lines)
+            self._write(lines)
             crash_point("tips.written")
             if os.fstat(self._file).st_nlink:
                 return
             self._close()  # another process has written it anew
+
+    def _write(self, lines: bytes) -> None:
+        """A full disk may take a part of it: that is taken back, or the next line would stand right behind it.
+
+        Raises:
+            OSError: nothing was written.
+        """
+        size = os.write(self._file, lines)
+        if size == len(lines):
+            return
+        fcntl.flock(self._file, fcntl.LOCK_EX)  # nobody announces anything meanwhile; a tip that is lost is only a tip
+        try:
+            end = os.lseek(self._file, 0, os.SEEK_CUR)
+            if os.fstat(self._file).st_size == end:
+                os.ftruncate(self._file, end - size)
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
     def _replace(self, content: bytes) -> None:
         new = self._path.with_name(f"{FILE}.{sortable_id()}")
