@@ -42,6 +42,7 @@ WORKED_IN = ("local", "/work")
 CALL = CallId("c1_0")
 MACHINERY = {
     "born",
+    "machines",
     "never",
     "indexed",
     "terms",
@@ -52,7 +53,8 @@ MACHINERY = {
     "words_idx",
     "sqlite_sequence",
 }
-"""Tables without rows of anybody's: the index of words has none that could be read, and search is its query."""
+"""Tables without rows of anybody's: the index of words has none that could be read, and search is its query; machines
+are nobody's."""
 
 
 class Kept(Struct, frozen=True):
@@ -295,6 +297,8 @@ WITHOUT_VIEWER = {
     "Notes.of_conversation": OF_ONE,
     "Schedules.begun_by": RUNS,
     "Schedules.changed": RUNS,
+    "Schedules.is_open": RUNS,
+    "Schedules.last_change": RUNS,
     "Schedules.open": RUNS,
     "Schedules.history": OF_ONE,
     "Schedules.counted": OF_ONE,
