@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from angelia.sandboxes.local.cgroup import CPU_WEIGHT
 from angelia.sandboxes.local.command_groups import GROUPS, memory_of
 from angelia.sandboxes.local.resource_limits import MB, LocalSettings
 from angelia.sandboxes.port import Command, Reach
@@ -60,6 +61,20 @@ async def test_each_command_has_a_group_from_its_first_instant_and_none_is_left(
     assert (groups / own / "memory.max").read_text().strip() != "max"
     await running.kill()
     assert {path.name for path in groups.iterdir()} == before
+
+
+async def test_commands_weigh_less_for_a_processor_than_what_serves_people(build: Build, groups: Path) -> None:
+    if "cpu" not in (groups / "cgroup.controllers").read_text().split():
+        pytest.skip("no weights are passed on to this user: before systemd 252, or without CPU accounting")
+    before = {path.name for path in groups.iterdir()}
+    running = await build().start(Command(shell="echo begun; sleep 600"))
+    assert b"begun" in await anext(running.output())
+    (own,) = {path.name for path in groups.iterdir()} - before
+    held = groups if (groups / "scope").exists() else groups / own  # a scope beside us; or beside `main`, in a service
+    weights = {(folder / "cpu.weight").read_text().strip() for folder in (groups / own, held)}
+    await running.kill()
+    assert weights == {str(CPU_WEIGHT)}
+    assert CPU_WEIGHT < 100  # what everything has that says nothing
 
 
 async def test_what_runs_outside_of_the_confinement_has_no_group(build: Build, groups: Path) -> None:

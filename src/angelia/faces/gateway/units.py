@@ -66,7 +66,7 @@ def _systemd_user(person: Path, home: Path, python: Path) -> ServiceUnit:
 
 def _systemd_system(home: Path, python: Path) -> ServiceUnit:
     owner = pwd.getpwuid(home.stat().st_uid).pw_name if home.exists() else pwd.getpwuid(os.getuid()).pw_name
-    text = _text(home, python, "multi-user.target", f"User={owner}\nUMask=0077\nDelegate=memory pids\n")
+    text = _text(home, python, "multi-user.target", f"User={owner}\nUMask=0077\nDelegate=cpu memory pids\n")
     return _systemd("a systemd system unit", Path(f"/etc/systemd/system/{_NAME}.service"), text, (), "")
 
 

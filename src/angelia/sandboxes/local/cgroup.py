@@ -14,6 +14,9 @@ from angelia.sandboxes.local.processes import PROC
 
 ROOT = Path("/sys/fs/cgroup")
 CONTROLLERS = ("memory", "pids")
+CPU_WEIGHT = 25
+"""Of a command's, or of all of them in a scope; everything else has 100 (`cpu.weight`). Who wants a processor that is
+not free gets four fifths of it before a command does; what is free, a command has whole."""
 _GONE_S = 2.0
 """Until the kernel has let go of what was ended."""
 
@@ -22,7 +25,7 @@ class Cgroup:
     """A group that is made for one command, beneath `parent`."""
 
     def __init__(self, parent: Path, name: str, limits: dict[str, int]) -> None:
-        """Make it. `limits` are its files with what is written there; one of 0 is none.
+        """Make it, with the weight of commands. `limits` are its files with what is written there; one of 0 is none.
 
         Raises:
             OSError: `parent` is gone, or not ours to make groups in.
@@ -33,6 +36,8 @@ class Cgroup:
             for file, most in limits.items():
                 if most:
                     (self.folder / file).write_text(str(most), "ascii")
+            with suppress(FileNotFoundError):  # what `pass_on` could do without
+                (self.folder / "cpu.weight").write_text(str(CPU_WEIGHT), "ascii")
         except OSError:
             self.folder.rmdir()
             raise
@@ -97,6 +102,8 @@ def handed_to_us(group: Path) -> bool:
 def pass_on(group: Path, name: str) -> None:
     """Move whatever is in a group into one of this name within it, so that it can pass on limits.
 
+    Weights are passed on where they can be: before systemd 252 a user has no `cpu`.
+
     Raises:
         OSError: it may not, or lacks a controller.
     """
@@ -106,4 +113,7 @@ def pass_on(group: Path, name: str) -> None:
         for member in members:
             with suppress(ProcessLookupError):
                 (inner / "cgroup.procs").write_text(member, "ascii")
-    (group / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in CONTROLLERS), "ascii")
+    control = group / "cgroup.subtree_control"
+    control.write_text(" ".join(f"+{name}" for name in CONTROLLERS), "ascii")
+    if "cpu" in (group / "cgroup.controllers").read_text("ascii").split():
+        control.write_text("+cpu", "ascii")

@@ -18,7 +18,7 @@ from pathlib import Path
 from jeepney import DBusAddress, MatchRule, Message, MessageType, message_bus, new_method_call
 from jeepney.io.blocking import DBusConnection, open_dbus_connection
 
-from angelia.sandboxes.local.cgroup import group_of, pass_on
+from angelia.sandboxes.local.cgroup import CPU_WEIGHT, group_of, pass_on
 
 _MANAGER = DBusAddress("/org/freedesktop/systemd1", "org.freedesktop.systemd1", "org.freedesktop.systemd1.Manager")
 _ANSWER_S = 5.0
@@ -71,6 +71,7 @@ class SystemdScope:
             ("Description", ("s", "What Angelia's commands may use up")),
             ("PIDs", ("au", [pid])),
             ("Delegate", ("b", True)),
+            ("CPUWeight", ("t", CPU_WEIGHT)),  # beside our own service, which lies in the same slice
             ("CollectMode", ("s", "inactive-or-failed")),
         ]
         finished = MatchRule(type="signal", interface=_MANAGER.interface, member="JobRemoved")
