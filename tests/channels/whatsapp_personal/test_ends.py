@@ -101,6 +101,35 @@ async def test_one_that_is_left_while_it_starts_is_no_process_any_more(
     assert [process.returncode for process in begun] == [-signal.SIGKILL]
 
 
+@pytest.mark.parametrize("steps", range(4))
+async def test_an_end_that_is_left_comes_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    begun: list[asyncio.subprocess.Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def noted(*argv: str, **how: Any) -> asyncio.subprocess.Process:
+        begun.append(await start(*argv, **how))
+        return begun[-1]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
+    async with asyncio.timeout(120):
+        bridge = await Bridge.start("node", tmp_path, tmp_path, {"answer": 1.0, "silence": 1.0})
+        ending = asyncio.create_task(bridge.end())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        if steps:
+            ending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await ending
+        else:
+            await ending
+    (process,) = begun
+    assert process.returncode is not None
+    assert process.stdout
+    assert process.stdout.at_eof()
+
+
 async def test_a_bridge_that_cannot_start_says_why_in_one_line(tmp_path: Path) -> None:
     async with asyncio.timeout(120):
         bridge = await Bridge.start("node", tmp_path, tmp_path, {"answer": 1.0, "silence": 1.0})

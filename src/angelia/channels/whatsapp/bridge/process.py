@@ -132,7 +132,15 @@ class Bridge:
             self._process.kill()
 
     async def end(self) -> None:
-        """End it, once nobody listens to its `events` any more."""
+        """End it, once nobody listens to its `events` any more; whoever leaves meanwhile leaves no process behind."""
+        ending = asyncio.ensure_future(self._end())
+        try:
+            await asyncio.shield(ending)
+        except asyncio.CancelledError:
+            await asyncio.wait([ending])
+            raise
+
+    async def _end(self) -> None:
         process = self._process
         assert process.stdout
         assert process.stderr
