@@ -84,6 +84,15 @@ async def test_a_voice_that_pico_does_not_have_is_refused_with_what_it_says() ->
         await made("local", "pico:xx-XX").speak("Hello.", "", "en")
 
 
+async def test_a_program_that_writes_no_sound_is_told_by_its_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pico2wave").write_text("#!/bin/sh\nexit 0\n")
+    (tmp_path / "pico2wave").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert (await made("local", "pico:de-DE").speak("Guten Tag.", "", "de")).data == b""
+
+
 @CHECKS
 @pytest.mark.real("espeak-ng")
 async def test_a_command_meets_them(check: SpeakerCheck) -> None:

@@ -1,5 +1,6 @@
 """Voices of programs that the system brings: Pico with six that are easy to follow; espeak-ng with 100."""
 
+import asyncio
 import shutil
 import tempfile
 from pathlib import Path
@@ -44,7 +45,7 @@ class SystemVoice(Struct, frozen=True):
         with tempfile.TemporaryDirectory(prefix="angelia-speech-") as folder:
             sound = Path(folder) / "sound.wav"  # by its ending Pico knows what to write
             await run_program((program, "-l", self.voice, "-w", str(sound)), text.encode(), "speaks")
-            return sound.read_bytes()
+            return await asyncio.to_thread(sound.read_bytes) if sound.is_file() else b""
 
 
 def voice_named(name: str, language: str) -> SystemVoice | None:
