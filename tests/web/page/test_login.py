@@ -145,6 +145,7 @@ def test_after_too_many_wrong_passwords_the_page_says_how_long_to_wait(
             button = page.get_by_role("button", name="Log in", exact=True).first
             status = 401
             while status == 401:  # where each takes longer than its wait, the wait outgrows it soon
+                expect(button).to_have_attribute("aria-disabled", "false")  # one at a time: it looks at none before
                 page.locator("#password").fill("a wrong one")
                 with page.expect_response("**/api/login/password") as came:
                     page.keyboard.press("Enter")
