@@ -238,6 +238,40 @@ async def test_of_silent_connections_the_oldest_make_room_for_who_speaks(tmp_pat
         await closed(*(writer for _, writer in silent))
 
 
+class Waiting:
+    """Answers `/slow` once it may, everything else at once."""
+
+    limits = ListenerLimits(head_s=3600)
+
+    def __init__(self) -> None:
+        self.asked, self.may = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/slow":
+            self.asked.set()
+            await self.may.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+
+async def test_when_the_listener_ends_idle_connections_end_and_others_with_their_answer() -> None:
+    server, port = Waiting(), asyncio.get_running_loop().create_future()
+    listening = asyncio.create_task(serve(server, "127.0.0.1:0", begun=port.set_result))
+    silent, kept, slow = [await asyncio.open_connection("127.0.0.1", await port) for _ in range(3)]
+    kept[1].write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert (await kept[0].readuntil(b"ok")).startswith(b"HTTP/1.1 200 ")
+    slow[1].write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+    await server.asked.wait()
+    listening.cancel()
+    await asyncio.wait([listening])
+    assert await ends(silent[0])
+    assert await ends(kept[0])
+    server.may.set()
+    assert (await slow[0].readuntil(b"ok")).startswith(b"HTTP/1.1 200 ")
+    assert await ends(slow[0])
+    await closed(*(writer for _, writer in (silent, kept, slow)))
+
+
 async def test_an_answer_that_nobody_takes_is_ended() -> None:
     gone = asyncio.Event()
 

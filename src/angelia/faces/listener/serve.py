@@ -78,6 +78,7 @@ async def serve(
     front: ListenerFront = ListenerFront(),  # noqa: B008 - a frozen value
 ) -> None:
     """Listen until cancelled. `begun` is called with the port once it can be reached: port 0 is any that is free.
+    Who is connected then is let go, and whose answer is under way with its end.
 
     Raises:
         ConfigError: `listen` is no address, or it cannot be had; the certificate cannot be read.
@@ -114,6 +115,8 @@ async def serve(
     finally:
         for listening in getattr(server, "servers", ()):  # one that was cancelled leaves them open
             listening.close()
+        for connection in list(server.server_state.connections):  # idle ones at once, others after their answer
+            connection.shutdown()
 
 
 def _config(app: AsgiApp, address: tuple[str, int], front: ListenerFront) -> "uvicorn.Config":
