@@ -3,12 +3,17 @@
 What stood before the first of them is right, whoever wrote it: until a command runs, only people change the folder. So
 the first command's start accepts what it finds; from then until the last command's end each look compares. A life that
 was killed leaves its record, and the next one compares with that.
+
+What is put back by undo is looked at, too: it stands if it ever stood here, for what was kept may have been left by a
+command that nobody had looked at yet.
 """
 
+import hashlib
 import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -62,7 +67,7 @@ class Guard:
         self._running: dict[object, list[str]] = {}
         self._lock = threading.Lock()
         self._held = -1
-        self._since = self._looked = 0
+        self._since = self._enforced = 0
         self.last = 0.0
 
     def enter(self, holder: object) -> None:
@@ -71,27 +76,47 @@ class Guard:
         Raises:
             AccessRefused: what stands there cannot be recorded, so nothing may be begun.
         """
-        with self._lock:
-            notes: list[str] = []
-            try:
-                if self._running:
-                    notes = self._enforce()
-                else:
-                    notes = self._begin()
-                    self._held = self._originals.hold()
-            except OSError as error:
-                raise AccessRefused(
-                    f"What stands in the workspace cannot be recorded: {error.strerror}.",
-                    "What a command leaves could then not be told from what was there, so nothing is begun.",
-                    "Give Angelia a home it can write.",
-                ) from error
+        with self._lock, _recorded():
+            if self._running:
+                notes = self._enforce()
+            else:
+                notes = self._begin()
+                self._held = self._originals.hold()
             self._running[holder] = notes
+
+    def see(self) -> None:
+        """Something is about to be kept as it stands: what a command left is taken back before, and told later.
+
+        Raises:
+            AccessRefused: as `enter`.
+        """
+        with self._lock, _recorded():
+            self._see()
+
+    @contextmanager
+    def restoring(self) -> Iterator[list[str]]:
+        """Files are put back meanwhile. What would run outside stands if it ever stood here, and is taken back
+        otherwise; at the end the list holds sentences of that. Nobody else looks meanwhile.
+
+        Raises:
+            AccessRefused: as `enter`.
+        """
+        notes: list[str] = []
+        with self._lock:
+            with _recorded():
+                self._see()
+                held = self._originals.hold_restoring()
+            try:
+                yield notes
+            finally:
+                notes += self._look_over()
+                self._originals.let_go(held)
 
     def glance(self) -> tuple[str, ...]:
         """Look while commands run, unless somebody just did; what was found, which `leave` tells as well."""
         with self._lock:
             pause = max(PAUSE, self.last * _SHARE)
-            if not self._running or time.time_ns() - self._looked < pause * 0.9e9:
+            if not self._running or time.time_ns() - self._enforced < pause * 0.9e9:
                 return ()
             return tuple(self._tell_all(self._look_over()))
 
@@ -111,10 +136,10 @@ class Guard:
         with self._lock:
             self._originals.leave_untold(notes)
 
-    def accept(self, path: str) -> None:
-        """A file that was written in a judged way, and not by a command, stands."""
+    def accept(self, path: str, sha256: str) -> None:
+        """A file of this content was written in a judged way, and not by a command: it stands, if it is still there."""
         with self._lock:
-            if self._running and (seen := self._look().get(path)):
+            if self._running and (seen := self._look().get(path)) and seen.judged.identity.split()[0] == sha256:
                 self._keep(path, seen)
                 self._originals.write(self._items)
 
@@ -128,6 +153,12 @@ class Guard:
                 notes = self._enforce()
                 self._originals.leave_untold(tuple(notes))
             return tuple(notes)
+
+    def _see(self) -> None:
+        if self._running:
+            self._tell_all(self._enforce())
+        else:
+            self._originals.leave_untold(tuple(self._begin()))
 
     def _begin(self) -> list[str]:
         """Nothing of ours runs: what stands is right, unless another process runs commands, or died while it did."""
@@ -147,12 +178,13 @@ class Guard:
             self._environments = self._stood()
             if before != self._items or not before:
                 self._originals.write(self._items)
+            self._note_stood()
             return []
 
     def _look(self) -> Mapping[str, Seen]:
         began = time.monotonic()
         seen = self._print.look(running_since=self._since)
-        self.last, self._looked = time.monotonic() - began, time.time_ns()
+        self.last = time.monotonic() - began
         return seen
 
     def _look_over(self) -> list[str]:
@@ -169,7 +201,9 @@ class Guard:
     def _enforce(self) -> list[str]:
         """Take back what is new and risky, and let the rest stand; sentences of it."""
         closed = set(self._print.closed)
+        stood = self._originals.stood() if self._originals.restoring() else frozenset[str]()
         seen, before = self._look(), dict(self._items)
+        self._enforced = time.time_ns()
         known = {(kept.kind, risk) for kept in before.values() for risk in kept.risks}
         notes = [
             f"{self._shown(path)} was made unreadable and could not be looked into: look into it before you open it."
@@ -180,10 +214,11 @@ class Guard:
             kept = before.get(path)
             if kept and kept.identity == one.judged.identity and one.judged.risks <= kept.risks:
                 continue
-            if risks := sorted(self._new_risks(path, one, known)):
+            if risks := sorted(self._new_risks(path, one, known, stood)):
                 notes.append(self._take_back(path, one.kind, risks[0]))
                 continue
-            if one.judged.told or (one.kind is AutorunKind.VENV and one.judged.risks and not kept):
+            news = one.judged.told or (one.kind is AutorunKind.VENV and one.judged.risks and not kept)
+            if news and _standing(path, one.kind, one.judged.identity, one.judged.risks) not in stood:
                 told.append(self._shown(path))
             self._keep(path, one)
         if told:
@@ -194,9 +229,14 @@ class Guard:
             )
         if self._items != before:
             self._originals.write(self._items)
+            self._note_stood()
         return notes
 
-    def _new_risks(self, path: str, seen: Seen, known: set[tuple[AutorunKind, str]]) -> Iterator[str]:
+    def _new_risks(
+        self, path: str, seen: Seen, known: set[tuple[AutorunKind, str]], stood: frozenset[str]
+    ) -> Iterator[str]:
+        if _standing(path, seen.kind, seen.judged.identity, seen.judged.risks) in stood:
+            return
         kept = self._items.get(path)
         new_place = seen.kind is AutorunKind.VENV and os.path.dirname(path) not in self._environments  # noqa: PTH120
         for risk in seen.judged.risks:
@@ -205,6 +245,11 @@ class Guard:
                 yield risk
         if not seen.judged.risks and kept and seen.kind is AutorunKind.HOOK and kept.identity != seen.judged.identity:
             yield seen.judged.identity  # no hook itself, but perhaps read by one
+
+    def _note_stood(self) -> None:
+        self._originals.note_stood(
+            _standing(path, kept.kind, kept.identity, kept.risks) for path, kept in self._items.items()
+        )
 
     def _stood(self) -> frozenset[str]:
         """Folders of programs of the virtual environments that there are."""
@@ -242,6 +287,25 @@ class Guard:
 
     def _shown(self, path: str) -> str:
         return f"`{one_line(path[len(str(self._workspace)) + 1 :], 120)}`"
+
+
+def _standing(path: str, kind: AutorunKind, identity: str, risks: frozenset[str]) -> str:
+    """How it is remembered that a file stood: by a hash, since names and settings say much, and this says nothing."""
+    return hashlib.sha256(
+        "\0".join([path, kind, identity, *sorted(risks)]).encode("utf-8", "surrogatepass")
+    ).hexdigest()
+
+
+@contextmanager
+def _recorded() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise AccessRefused(
+            f"What stands in the workspace cannot be recorded: {error.strerror}.",
+            "What a command leaves could then not be told from what was there, so nothing is begun.",
+            "Give Angelia a home it can write.",
+        ) from error
 
 
 _guards: "WeakValueDictionary[tuple[Path, Path], Guard]" = WeakValueDictionary()

@@ -4,7 +4,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,10 @@ from angelia.sandboxes.guard.quarantine import Original
 
 FOLDER = "guarded"
 """Where records lie in a home."""
-_RECORD, _UNTOLD = "record.json", "untold.json"
+_RECORD, _UNTOLD, _STOOD = "record.json", "untold.json", "stood"
+_RESTORING = ".restoring"
+_MOST_STOOD = 10_000
+"""Of what stood here; twice as many are on disk at most, 64 bytes each."""
 
 
 class Kept(Struct, frozen=True):
@@ -91,6 +94,30 @@ class Originals:
             for path, (kind, identity, risks, mode, link, saved) in rows.items()
         }
 
+    def note_stood(self, found: Iterable[str]) -> None:
+        """Remember what stands; of these the latest 10,000."""
+        place = self._made() / _STOOD
+        lines = self._stood_lines()
+        if new := list(dict.fromkeys(found).keys() - set(lines)):
+            if len(lines) + len(new) > 2 * _MOST_STOOD:
+                _write(place, "".join(f"{one}\n" for one in [*lines, *new][-_MOST_STOOD:]).encode())
+                return
+            handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(handle, "".join(f"{one}\n" for one in new).encode())  # one write: other processes add, too
+            finally:
+                os.close(handle)
+
+    def stood(self) -> frozenset[str]:
+        """What stood here at some time, as it was noted."""
+        return frozenset(self._stood_lines())
+
+    def _stood_lines(self) -> list[str]:
+        try:
+            return (self._folder / _STOOD).read_text("ascii").split()
+        except FileNotFoundError:
+            return []
+
     def leave_untold(self, notes: tuple[str, ...]) -> None:
         """Keep what somebody has still to be told."""
         if notes:
@@ -106,8 +133,19 @@ class Originals:
 
     def hold(self) -> int:
         """Say that commands run here; the handle is for `let_go`."""
+        return self._hold("")
+
+    def hold_restoring(self) -> int:
+        """Say that files are put back here which stood before; the handle is for `let_go`."""
+        return self._hold(_RESTORING)
+
+    def restoring(self) -> bool:
+        """Whether somebody puts files back here, or died while they did."""
+        return next(self._folder.glob(f"running-*{_RESTORING}"), None) is not None
+
+    def _hold(self, kind: str) -> int:
         while True:
-            place = self._made() / f"running-{os.urandom(8).hex()}"
+            place = self._made() / f"running-{os.urandom(8).hex()}{kind}"
             handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             fcntl.flock(handle, fcntl.LOCK_EX)
             if os.fstat(handle).st_nlink:  # nobody took it for a dead one's in the instant between the two

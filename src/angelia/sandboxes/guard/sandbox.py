@@ -58,7 +58,7 @@ class GuardedSandbox(WrappedSandbox):
     ) -> None:
         """See the port. What is put there was judged before, so it stands while commands run."""
         await super().put(path, content, size=size, sha256=sha256, mode=mode, modified=modified)
-        await asyncio.to_thread(self._guard.accept, str((self._workspace / path).resolve()))
+        await asyncio.to_thread(self._guard.accept, str((self._workspace / path).resolve()), sha256)
 
     async def close(self) -> None:
         """End what still runs, and look over what it left. Idempotent."""

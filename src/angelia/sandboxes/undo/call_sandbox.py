@@ -3,6 +3,8 @@
 A file that is written through the port is kept whatever sandbox it is. What a command changes is kept by the sandbox
 itself where that can be (`Description.keeps_changes`); elsewhere the files are copied that the command is taken to
 change, up to a bound, and what else it changes is not known.
+
+What stands is looked at by the guard before it is kept: what another command left just now is not what stood there.
 """
 
 import asyncio
@@ -12,6 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from angelia.sandboxes.guard.guard import Guard
 from angelia.sandboxes.port import Command, Exit, Reach, Running, Sandbox
 from angelia.sandboxes.shared.wrapped import WrappedRunning, WrappedSandbox
 from angelia.sandboxes.undo.folders import TooManyEntries, entries_below, joined, open_parent
@@ -32,13 +35,18 @@ Told = Callable[[str, tuple[str, ...]], None]
 class CallSandbox(WrappedSandbox):
     """See `sandboxes.port.Sandbox`."""
 
-    def __init__(self, inner: Sandbox, workspace: Path, call: str, journals: "CallJournals") -> None:
+    def __init__(self, inner: Sandbox, workspace: Path, call: str, journals: "CallJournals", guard: Guard) -> None:
+        """`guard` is the workspace's."""
         super().__init__(inner)
-        self._workspace = workspace
+        self._workspace, self._guard = workspace, guard
         self._call, self._journals = call, journals
 
     async def start(self, command: Command) -> Running:
-        """See the port."""
+        """See the port.
+
+        Raises:
+            AccessRefused: also if what stands in the workspace cannot be recorded.
+        """
         described = await self._inner.describe()
         kept_by_it = described.keeps_changes and command.reach is not Reach.OUTSIDE
         paths = () if kept_by_it or described.commands_by else self._journals.candidates(command, str(self._workspace))
@@ -74,6 +82,7 @@ class CallSandbox(WrappedSandbox):
         inside = inside_of(self._workspace, path)
         if not inside:
             return None
+        self._guard.see()
         step = self._journals.begin(self._call)
         try:
             keep_on_the_way(step, inside)
@@ -87,6 +96,7 @@ class CallSandbox(WrappedSandbox):
         named = [inside for path in paths if (inside := inside_of(self._workspace, path)) is not None]
         if not named:
             return None
+        self._guard.see()
         step = self._journals.begin(self._call)
         try:
             keep_all(step, named)

@@ -49,6 +49,7 @@ class UndoStore:
 
     def __init__(self, home: Path, settings: UndoSettings) -> None:
         """Nothing is made or looked at yet."""
+        self.home = home
         self._folder, self._mirrors = home / FOLDER, home / MIRRORS
         self.settings = settings
         self._quota = Quota(-1, settings.file_bytes)

@@ -7,7 +7,13 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from difflib import unified_diff
 from pathlib import Path
 
@@ -20,6 +26,7 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
 from angelia.core.text import clean, one_line, shorten
+from angelia.sandboxes.guard.guard import guard_of
 from angelia.sandboxes.undo.mirror import Mirror
 from angelia.sandboxes.undo.plan import PlannedPath, TakingBack, UndoPlan, undo_plan
 from angelia.sandboxes.undo.restore import Restored, WorkspaceNow, carry_out
@@ -113,13 +120,13 @@ async def _taken(undo: UndoServices, session: Session, shown: UndoPreview, by: P
             raise BadInput(
                 "Something was changed since this was shown, so nothing was done.", then="Look at it once more."
             )
-        restored, name = await _carried_out(undo.store, session.conversation, place, (steps, others))
-    left = tuple(f"{clean(path)}: {why}" for path, why in (*_left(restored), *restored.failed))
+        restored, name, notes = await _carried_out(undo.store, session.conversation, place, (steps, others))
+    left = (*(f"{clean(path)}: {why}" for path, why in (*_left(restored), *restored.failed)), *notes)
     fact = e.FilesTakenBack(by, turn, tuple(step.name for step in steps), name, len(restored.done), left)
     what = f"what turn {turn} had changed" if turn else "what had been taken back last"
     told = f"The person took back {what}: {len(restored.done)} paths of the workspace are as they were before."
-    await session.record(fact, e.SystemSaid(f"{told} Read files again before you rely on them."))
-    return _outcome(restored)
+    await session.record(fact, e.SystemSaid("\n".join([f"{told} Read files again before you rely on them.", *notes])))
+    return "\n".join([_outcome(restored), *notes])
 
 
 async def _chosen(undo: UndoServices, session: Session, which: str) -> tuple[int, list[FoundStep], list[FoundStep]]:
@@ -257,26 +264,33 @@ async def _carried_out(
     conversation: ConversationId,
     place: _Place,
     chosen: tuple[list[FoundStep], list[FoundStep]],
-) -> tuple[Restored, str]:
-    def here() -> tuple[Restored, StepJournal]:
-        with _present(place) as present:
+) -> tuple[Restored, str, list[str]]:
+    """What became of it, the name of its journal, and what the guard took back of it in turn."""
+
+    def here() -> tuple[Restored, StepJournal, list[str]]:
+        with _present(place) as present, _guarded(store, place) as notes:
             plan = undo_plan(*chosen, present, place.unknown)
             step = store.begin(conversation, place.folder, TAKING_BACK)
             try:
-                return carry_out(plan, step), step
+                return carry_out(plan, step), step, notes
             except BaseException:
                 step.end()
                 raise
 
-    restored, step = await asyncio.to_thread(here)
+    restored, step, notes = await asyncio.to_thread(here)
     try:
         if place.mirror is not None:
             failed = await place.mirror.put((*restored.done, *restored.beside))
             done = tuple(path for path in restored.done if path not in failed)
             restored = Restored(done, restored.beside, (*restored.failed, *failed.items()))
-        return restored, step.folder.stem
+        return restored, step.folder.stem, notes
     finally:
         await asyncio.to_thread(step.end)
+
+
+def _guarded(store: UndoStore, place: _Place) -> AbstractContextManager[list[str]]:
+    """What was kept may have been left by a command just before; elsewhere nobody looks at what commands leave."""
+    return nullcontext([]) if place.mirror else guard_of(place.folder, store.home).restoring()
 
 
 def _left(restored: Restored) -> Iterator[tuple[str, str]]:

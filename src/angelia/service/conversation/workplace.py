@@ -21,6 +21,7 @@ from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.situation import Mode
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.egress.addresses import Addresses
+from angelia.sandboxes.guard.guard import guard_of
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.registry import fit_workspace, open_sandbox, works_here
 from angelia.sandboxes.undo.call_sandbox import CallJournals, CallSandbox
@@ -214,7 +215,8 @@ def _journalled(made_with: WorkplaceDeps, session: Session, sandbox: Sandbox, he
         return [e.FilesChanged(call, tuple(paths[:MOST_NAMED]), len(paths))] if paths else []
 
     if here:
-        return (lambda call: CallSandbox(sandbox, workspace, call, journals)), changed
+        guard = guard_of(workspace, made_with.loaded.home)
+        return (lambda call: CallSandbox(sandbox, workspace, call, journals, guard)), changed
 
     def mirror_in(folder: str) -> Mirror:
         return Mirror(mirror, sandbox, folder)
