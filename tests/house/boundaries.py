@@ -256,6 +256,8 @@ RULES = [
             "httpx2 in tools/mcp/oauth.py": "loaded in a thread, with the first login",
             "mcp in tools/mcp/oauth.py": "loaded in a thread, with the first login",
             "pydantic in tools/mcp/oauth.py": "loaded in a thread, with the first login",
+            "httpx2 in tools/mcp/standalone_stream.py": "loaded with web.py",
+            "mcp in tools/mcp/standalone_stream.py": "likewise",
             "httpx2 in tools/mcp/web.py": "loaded in a thread, with the first site that is reached",
             "mcp in tools/mcp/web.py": "loaded in a thread, with the first site that is reached",
             "prompt_toolkit in faces/cli/chat/completion.py": "the conversation loads it with its prompt",

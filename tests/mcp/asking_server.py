@@ -5,7 +5,7 @@ Before 2026-07-28 it sends a request in the middle of the call; since then the c
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
@@ -94,12 +94,14 @@ async def _only_old(ctx: ServerRequestContext[Any, Any], call_next: CallNext) ->
 
 
 @asynccontextmanager
-async def at_a_site(server: Server[Any], era: Era) -> AsyncIterator[str]:
-    """The address of a server, which knows one of the protocols alone."""
+async def at_a_site(
+    server: Server[Any], era: Era, before: Callable[[Any], Any] = lambda app: app
+) -> AsyncIterator[str]:
+    """The address of a server, which knows one of the protocols alone; `before` is what stands before it."""
     server.middleware.append(_only_new if era == "new" else _only_old)
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        web = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_config=None, lifespan="on"))
+        web = uvicorn.Server(uvicorn.Config(before(server.streamable_http_app()), log_config=None, lifespan="on"))
         serving = asyncio.create_task(web.serve([listening]))
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"

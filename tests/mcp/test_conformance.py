@@ -28,12 +28,8 @@ NOT_MET = {
 }
 """What our client does not do, which neither version requires, and why; each is run, so that the list stays true."""
 
-CHANCE = frozenset({"elicitation-sep1034-client-defaults", "sse-retry"})
-"""In the first, of before 2026-07-28, the kit's server sends its question by a stream that the library opens beside the
-first call: on a busy machine it is not there yet, and the question is lost (`test_elicitation.py` claims it for both
-protocols). In the second the library connects again at once, and whether the kit takes that for the pause it asked for
-is chance.
-"""
+CHANCE = frozenset({"sse-retry"})
+"""The library connects again at once, and whether the kit takes that for the pause it asked for is chance."""
 
 SERVER = ("server-initialize", "ping", "tools-list")
 """Of a server's scenarios those that want no tools of the kit's own."""

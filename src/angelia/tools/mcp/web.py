@@ -9,6 +9,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from angelia.tools.mcp.server import Site
+from angelia.tools.mcp.standalone_stream import AfterStream, StandaloneStream
 from angelia.tools.web.fetcher import Fetcher
 
 CONNECT_S = 10.0
@@ -26,17 +27,19 @@ async def site(
     client = await make()
     client.headers.update(headers)
     client.timeout = httpx2.Timeout(CONNECT_S, read=None)
+    stream = StandaloneStream()
 
     async def note(response: httpx2.Response) -> None:
         answered(response.status_code)
+        stream.note(response)
 
     client.event_hooks = {"response": [note]}
     if to.transport == "sse":
         async with sse_client(to.url, httpx_client_factory=lambda *_given, **_named: client) as streams:
             yield streams
     else:
-        async with client, streamable_http_client(to.url, http_client=client) as streams:
-            yield streams
+        async with client, streamable_http_client(to.url, http_client=client) as (incoming, outgoing):
+            yield incoming, AfterStream(outgoing, stream)
 
 
 async def judged_client(url: str, fetcher: Fetcher) -> httpx2.AsyncClient:
