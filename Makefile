@@ -39,7 +39,7 @@ soak: setup-dev  # what kills processes, again and again; an hour of faults; pro
 	  tests/notes/test_notes_side_by_side.py tests/delegation/test_child_crashes.py tests/web/page \
 	  tests/batches/test_batches_killed.py tests/chats/test_inbound_storms.py tests/chats/test_gateway_killed.py tests/chats/test_delivery_storms.py \
 	  tests/chats/test_voice_answers.py \
-	  tests/chats/test_reception.py tests/long/test_pictures.py tests/web/test_streams.py \
+	  tests/chats/test_reception.py tests/long/test_pictures.py tests/web/test_streams.py tests/engine/test_silence_is_impossible.py \
 	  $$(grep -rl 'import.*given' --include='test_*.py' tests)
 	$(BIN)/python -m tests.mutants
 
