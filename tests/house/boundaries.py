@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.house.sources import Rule, Source, calls, dotted, imports
+from tests.house.sources import Rule, Source, calls, dotted, imports, nodes
 
 OURS = ("src",)
 ALL = ("src", "tests", "bench")
@@ -20,7 +20,7 @@ def uses(source: Source) -> Iterator[tuple[str, ast.AST]]:
 
 def swallowed_failure(source: Source) -> Found:
     """Failures that are caught, whatever they are, and dropped."""
-    for node in ast.walk(source.tree):
+    for node in nodes(source.tree):
         if isinstance(node, ast.ExceptHandler) and _catches_all(node.type) and all(map(_idle, node.body)):
             yield source.place, source.at(node)
     for name, call in calls(source.tree):
@@ -49,9 +49,9 @@ ASKING = {"isatty", "fileno", "flush", "encoding"}
 
 def printing(source: Source) -> Found:
     """Whatever shows something on the terminal, or is handed to what does."""
-    nodes = list(ast.walk(source.tree))
-    asked = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr in ASKING}
-    named = [(dotted(node), node) for node in nodes if isinstance(node, ast.Name | ast.Attribute)]
+    every = nodes(source.tree)
+    asked = {id(node.value) for node in every if isinstance(node, ast.Attribute) and node.attr in ASKING}
+    named = [(dotted(node), node) for node in every if isinstance(node, ast.Name | ast.Attribute)]
     for name, node in (*named, *imports(source.tree, only_when_loaded=False)):
         if PRINTING.fullmatch(name) and id(node) not in asked:
             yield source.place, f"{source.at(node)} {name}"
@@ -141,10 +141,10 @@ _ASKED = {"question", "whole", "pattern"}
 
 def raw_question(source: Source) -> Found:
     """Texts of a question that a door takes as they stand, rather than as `shown_question` makes them safe."""
-    tests = [one.test for one in ast.walk(source.tree) if isinstance(one, ast.If | ast.IfExp)]
-    tests += [one.guard for one in ast.walk(source.tree) if isinstance(one, ast.match_case) and one.guard]
+    tests = [one.test for one in nodes(source.tree) if isinstance(one, ast.If | ast.IfExp)]
+    tests += [one.guard for one in nodes(source.tree) if isinstance(one, ast.match_case) and one.guard]
     conditions = {id(node) for test in tests for node in ast.walk(test)}
-    for node in ast.walk(source.tree):
+    for node in nodes(source.tree):
         read = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and id(node) not in conditions
         if read and isinstance(node, ast.Attribute) and node.attr in _ASKED and dotted(node.value) in ("asked", "fact"):
             yield source.place, source.at(node)

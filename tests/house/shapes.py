@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.house.sources import Function, Rule, Source, calls
+from tests.house.sources import Function, Rule, Source, calls, nodes
 
 OURS = ("src",)
 ALL = ("src", "tests", "bench")
@@ -44,7 +44,7 @@ def many_parameters(source: Source) -> Found:
 
 def crowded_assignment(source: Source) -> Found:
     """Assignments to three attributes and more at once."""
-    for node in ast.walk(source.tree):
+    for node in nodes(source.tree):
         if isinstance(node, ast.Assign):
             targets = [one for target in node.targets for one in getattr(target, "elts", [target])]
             if len([target for target in targets if isinstance(target, ast.Attribute)]) > 2:
@@ -69,7 +69,7 @@ def busy_init(source: Source) -> Found:
 
 def empty_name(source: Source) -> Found:
     """Classes and modules whose name says nothing."""
-    for node in ast.walk(source.tree):
+    for node in nodes(source.tree):
         if isinstance(node, ast.ClassDef) and BANNED & set(re.findall(r"[A-Z][a-z]*", node.name)):
             yield f"{source.place}:{node.name}", f"{source.at(node)} {node.name}"
     if BANNED & {word.capitalize() for word in re.split(r"[/_.]", source.place)}:
@@ -86,7 +86,7 @@ def metaphor(source: Source) -> Found:
 
 
 def _named(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield name, node
@@ -112,7 +112,7 @@ CLAIMING = re.compile(r"pytest\.(raises|fail|warns)|(.*\.)?(assert|check|checked
 
 
 def _claims(function: Function, local: dict[str, Function], seen: frozenset[str]) -> bool:
-    if any(isinstance(node, ast.Assert) for node in ast.walk(function)):
+    if any(isinstance(node, ast.Assert) for node in nodes(function)):
         return True
     names = {name.removeprefix("self.") for name, _ in calls(function)}
     return any(

@@ -2,7 +2,7 @@
 
 import ast
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -25,21 +25,27 @@ class Source(Struct, frozen=True):
         """The path within the package: `core/ids.py`; the whole name for other files."""
         return self.name.removeprefix("src/angelia/")
 
-    def functions(self) -> Iterator[tuple[str, Function]]:
+    def functions(self) -> Sequence[tuple[str, Function]]:
         """Every function and method, with the dotted name by which an exception lists it."""
-        yield from _functions(self.tree, self.place.removesuffix(".py").replace("/", "."))
+        return _functions(self.tree, self.place.removesuffix(".py").replace("/", "."))
 
     def at(self, node: ast.AST) -> str:
         """`file:line`, as an editor opens it."""
         return f"{self.name}:{getattr(node, 'lineno', 1)}"
 
 
-def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, Function):
-            yield f"{prefix}.{child.name}", child
-        inner = f"{prefix}.{child.name}" if isinstance(child, Function | ast.ClassDef) else prefix
-        yield from _functions(child, inner)
+@cache
+def _functions(tree: ast.Module, prefix: str) -> Sequence[tuple[str, Function]]:
+    found: list[tuple[str, Function]] = []
+    left: list[tuple[ast.AST, str]] = [(tree, prefix)]
+    while left:
+        node, within = left.pop()
+        if isinstance(node, Function | ast.ClassDef):
+            within = f"{within}.{node.name}"
+        if isinstance(node, Function):
+            found.append((within, node))
+        left += [(child, within) for child in ast.iter_child_nodes(node)][::-1]
+    return found
 
 
 def sources(*folders: str) -> tuple[Source, ...]:
@@ -94,17 +100,20 @@ def covers(listed: str, name: str) -> bool:
     return name == listed or (listed.endswith("/") and name.startswith(listed))
 
 
-def imports(tree: ast.AST, *, only_when_loaded: bool) -> Iterator[tuple[str, ast.stmt]]:
+@cache
+def imports(tree: ast.Module, *, only_when_loaded: bool) -> Sequence[tuple[str, ast.stmt]]:
     """Dotted names of what is imported: all of it, or only what is imported when the module itself is."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, node) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield from ((f"{node.module}.{alias.name}", node) for alias in node.names)
-        elif only_when_loaded and (isinstance(node, Function) or _for_types_only(node)):
-            continue
-        else:
-            yield from imports(node, only_when_loaded=only_when_loaded)
+    found: list[tuple[str, ast.stmt]] = []
+    left: list[ast.AST] = [tree]
+    while left:
+        for node in ast.iter_child_nodes(left.pop()):
+            if isinstance(node, ast.Import):
+                found += [(alias.name, node) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found += [(f"{node.module}.{alias.name}", node) for alias in node.names]
+            elif not (only_when_loaded and (isinstance(node, Function) or _for_types_only(node))):
+                left.append(node)
+    return found
 
 
 def _for_types_only(node: ast.AST) -> bool:
@@ -122,8 +131,13 @@ def dotted(node: ast.AST) -> str:
             return ""
 
 
-def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+@cache
+def nodes(tree: ast.AST) -> Sequence[ast.AST]:
+    """All that a tree holds, itself included: walked once, however many rules look at it."""
+    return list(ast.walk(tree))
+
+
+@cache
+def calls(tree: ast.AST) -> Sequence[tuple[str, ast.Call]]:
     """Every call of something that has a dotted name."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and (name := dotted(node.func)):
-            yield name, node
+    return [(name, node) for node in nodes(tree) if isinstance(node, ast.Call) and (name := dotted(node.func))]
