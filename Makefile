@@ -26,7 +26,8 @@ run: setup
 	  $(SYNC) --no-dev --extra documents --extra web --extra gateway --extra local && $(BIN)/angelia models get; fi
 	@$(BIN)/angelia chat
 
-test: check  # a file stays on one process, with what it starts once for all of its tests
+test: setup-dev  # a file stays on one process, with what it starts once for all of its tests
+	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 & $(MAKE) --no-print-directory check; checked=$$?; wait; exit $$checked  # compiled once, not by each process
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 quick: setup-dev  # what is pure or in this process
