@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import tempfile
 from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
@@ -193,3 +194,18 @@ async def test_a_gateway_that_is_killed_goes_on(tmp_path: Path, postgres: Postgr
         life = await story.live(children)
         assert life.status in ((0, -signal.SIGTERM) if point else (0,)), life.stderr
         assert await story.broken() == []
+
+
+async def test_each_home_of_a_shared_log_looks_after_its_own_disk_once_a_day(
+    tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, store = tmp_path / "angelia-browser-left", postgres.fresh()
+    gone = []
+    for name in ("here", "there", "there"):
+        left.mkdir(exist_ok=True)
+        app = await App.open(load(tmp_path / name, {}, (), {"store": store}), {})
+        assert await app.upkeep.tidy() == []
+        gone.append(not left.exists())
+        await app.close()
+    assert gone == [True, True, False]

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import platform
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from angelia.core.entry import AdminAct, Administered, ConversationOpened
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER, Principal
+from angelia.service.log_places import name_in_log
 from angelia.service.settings.toml_text import pairs, parse
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.visibility import AUDIT
@@ -38,7 +38,7 @@ class Audit:
     def __init__(self, home: Path, transcript: Transcript, key_value: KeyValue) -> None:
         self._home, self._transcript = home, transcript
         self._key_value = key_value
-        self._known = f"{_KNOWN}{platform.node()}:{home}"
+        self._known = f"{_KNOWN}{name_in_log(home)}"
 
     async def record(self, act: AdminAct, by: Principal, about: str = "", person: Principal | None = None) -> None:
         """Write down what is about to be done.

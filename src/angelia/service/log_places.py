@@ -1,6 +1,8 @@
 """Where the log of a home lies: in the home, or in a PostgreSQL that several machines share."""
 
+import platform
 from collections.abc import Mapping
+from pathlib import Path
 
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.ids import Clock
@@ -34,6 +36,11 @@ def open_log_to_read(loaded: Loaded, environ: Mapping[str, str]) -> LogStore:
     from angelia.store.postgres.database import PostgresDatabase
 
     return PostgresDatabase.open_to_read(address, loaded.home, password=environ.get(PASSWORD, ""))
+
+
+def name_in_log(home: Path) -> str:
+    """By what a home is known in a log that several may share: the machine, and the folder."""
+    return f"{platform.node()}:{home}"
 
 
 def require_in_home(loaded: Loaded) -> None:

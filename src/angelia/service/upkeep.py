@@ -11,6 +11,7 @@ from angelia.core.ids import Clock
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.handed_out import HandedOut
 from angelia.service.conversation.session import DAY_MS
+from angelia.service.log_places import name_in_log
 from angelia.service.people.copies import make_copies_anew
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.retention import Retention
@@ -26,12 +27,14 @@ logger = logging.getLogger("angelia.service")
 
 _LOOKED_S = 3600.0
 """Seconds between two looks whether a day has passed."""
-_TIDIED = "last-sweep"
-"""Under this name the moment of the last time is remembered, Unix milliseconds."""
+_LOG_TIDIED = "last-sweep"
+"""Under this name the moment of the log's last time is remembered, Unix milliseconds."""
+_HOME_TIDIED = "last-tidy:"
+"""Before the machine and the home, for that of what lies on its disk: several may share one log."""
 
 
 class Upkeep(Struct, frozen=True):
-    """The daily upkeep of one home."""
+    """The daily upkeep of one home, and of the log that it may share."""
 
     db: LogStore
     blobs: BlobStore
@@ -45,15 +48,24 @@ class Upkeep(Struct, frozen=True):
     retention: Retention
 
     async def tidy(self) -> list[str]:
-        """Once a day: erase conversations whose time is over, put a copy of the log aside, set blobs aside to which no
-        entry refers, such as those of a life that died before its commit, forget what is kept for some days, and take
-        away what browsers of killed lives left behind. Returns what a person has to know.
+        """Once a day, the log and what is kept with it: erase conversations whose time is over, put a copy aside, set
+        blobs aside to which no entry refers, such as those of a life that died before its commit, forget what is kept
+        for some days. And this home's own disk: copies for undo, places, what browsers of killed lives left behind.
+        Returns what a person has to know.
         """
-        known = await self.key_value.get(_TIDIED)
+        told = await self._tidy_log() if await self._is_due(_LOG_TIDIED) else []
+        if await self._is_due(f"{_HOME_TIDIED}{name_in_log(self.db.home)}"):
+            await self._tidy_home()
+        return told
+
+    async def _is_due(self, mark: str) -> bool:
+        """Whether a day has passed, and no other process has begun it."""
+        known = await self.key_value.get(mark)
         if self.clock() - int(known or 0) < DAY_MS:
-            return []
-        if not await self.key_value.replace(_TIDIED, known, str(self.clock())):
-            return []  # another process has begun it
+            return False
+        return await self.key_value.replace(mark, known, str(self.clock()))
+
+    async def _tidy_log(self) -> list[str]:
         told = []
         for act in (self._retain, self._copy, self.screenshots.let_go, self._sweep):
             try:
@@ -61,12 +73,14 @@ class Upkeep(Struct, frozen=True):
             except StoreError as error:
                 logger.warning("%s", error)
                 told.append(str(error))
-        await asyncio.to_thread(self.undo.prune)
         await self.handed_out.tidy()
+        return told
+
+    async def _tidy_home(self) -> None:
+        await asyncio.to_thread(self.undo.prune)
         await self.places.tidied()
         await asyncio.to_thread(_sweep_browsers)
         await self.tidy_copies()
-        return told
 
     async def keep_tidy(self) -> None:
         """Until this is cancelled, `tidy` whenever a day has passed, and let go of screenshots once an hour; for a
