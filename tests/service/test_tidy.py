@@ -8,12 +8,15 @@ import pytest
 
 from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.core.content import Text
+from angelia.core.ids import wall_clock
+from angelia.core.principal import OWNER
 from angelia.service.app import App
 from angelia.service.conversation.handed_out import KEPT_MS
 from angelia.service.conversation.session import DAY_MS
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
 from angelia.store.sql.copy_folder import copies
+from tests import nursery
 
 pytestmark = pytest.mark.anyio
 TWO_DAYS = 2 * 86_400
@@ -71,6 +74,24 @@ async def test_a_log_that_is_not_whole_is_told_and_neither_copied_nor_swept_by(t
     (told,) = await app.upkeep.tidy()
     assert f"Entry 2 of {session.conversation}" in told
     assert copies(app.loaded.home) == [sound]
+    await app.close()
+
+
+async def test_killed_before_the_daily_copies_forget_what_is_erased_they_forget_it_then(tmp_path: Path) -> None:
+    app = await App.open(load(home := tmp_path / "home", {}), {})
+    (tmp_path / "work").mkdir()
+    session = app.conversations.begin(door="terminal", workspace=tmp_path / "work")
+    await session.say([Text("xyzzyplugh")], address=TERMINAL)
+    await app.upkeep.tidy()
+    await app.close()
+    (copy,) = copies(home)
+    erasing = ["erase", str(home), session.conversation]
+    await nursery.run_killed_at("erase.before_copies:1", erasing, dict(os.environ), entry="tests.store.child:main")
+    app = await App.open(load(home, {}), {}, lambda: wall_clock() + DAY_MS)
+    assert await app.transcript.conversations(OWNER) == []
+    assert b"xyzzyplugh" in copy.read_bytes()
+    assert await app.upkeep.tidy() == []
+    assert b"xyzzyplugh" not in copy.read_bytes()
     await app.close()
 
 

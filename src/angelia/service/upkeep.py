@@ -16,6 +16,7 @@ from angelia.service.people.copies import make_copies_anew
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.retention import Retention
 from angelia.service.screenshots import Screenshots
+from angelia.store.log.erase import erase_from_copies
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore
 from angelia.store.sql.copies import copy_daily
@@ -98,6 +99,7 @@ class Upkeep(Struct, frozen=True):
         await self.retention.erase_what_is_over()
 
     async def _copy(self) -> None:
+        await erase_from_copies(self.db)
         if isinstance(db := self.db, Database):  # a server's log has backups of its own
             if not await make_copies_anew(db, self.key_value):
                 await copy_daily(db, self.clock())

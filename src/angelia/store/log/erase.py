@@ -8,6 +8,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from angelia.core.crash import crash_point
 from angelia.core.ids import ConversationId
 from angelia.store.log import lease, word_index
 from angelia.store.log.references import referred_among
@@ -19,6 +20,8 @@ from angelia.store.sql.full_text import FullText
 from angelia.store.tables.schedules import note_key
 
 _COPY_PATIENCE_S = 5.0
+_COPIED = "erased-yet-copied:"
+"""Before the id of a conversation that is erased, and may still be in the daily copies."""
 _AT_ONCE = 64
 """Files removed within one transaction: others wait for it."""
 
@@ -30,7 +33,8 @@ async def erase(
 
     With a `condition` it begins with that, in the same transaction: what it raises is raised, and nothing is erased.
 
-    A crash after the commit leaves at most orphan blobs, which `remove_unreferenced` finds a day later.
+    A crash after the commit leaves orphan blobs, which `remove_unreferenced` finds a day later, and what the copies
+    hold, which `erase_from_copies` ends then.
 
     Raises:
         HeldElsewhere: somebody is working on the conversation.
@@ -42,8 +46,27 @@ async def erase(
     while await db.write(db.words.tidy):
         pass
     await db.checkpoint()
-    await asyncio.to_thread(_erase_from_copies, db.home, conversation)
+    await _erase_from_copies(db, conversation)
     await blobs.erased(removed)
+
+
+async def erase_from_copies(db: LogStore) -> None:
+    """Erase from the daily copies what is erased from the log, and whose erasing did not come so far."""
+    for conversation in await db.read(_copied):
+        await _erase_from_copies(db, conversation)
+
+
+async def _erase_from_copies(db: LogStore, conversation: ConversationId) -> None:
+    crash_point("erase.before_copies")
+    await asyncio.to_thread(_erase_in_copies, db.home, conversation)
+    done = f"{_COPIED}{conversation}"
+    await db.write(lambda connection: connection.execute("DELETE FROM remembered WHERE key = ?", (done,)))
+
+
+def _copied(connection: StoreConnection) -> list[ConversationId]:
+    query = "SELECT key FROM remembered WHERE substr(key, 1, ?) = ?"
+    found = connection.execute(query, (len(_COPIED), _COPIED)).fetchall()
+    return [ConversationId(key.removeprefix(_COPIED)) for (key,) in found]
 
 
 async def remove_unreferenced(db: LogStore, candidates: list[str], remove: Callable[[str], None]) -> list[str]:
@@ -75,6 +98,7 @@ def _erase(connection: StoreConnection, db: LogStore, conversation: Conversation
         (conversation,),
     ).fetchall()
     _erase_rows(connection, db.words, conversation)
+    connection.execute("INSERT INTO remembered VALUES (?, '') ON CONFLICT DO NOTHING", (f"{_COPIED}{conversation}",))
     db.tips.erasing(conversation)
     return [sha256 for (sha256,) in rows]
 
@@ -106,7 +130,7 @@ def _erase_rows(connection: StoreConnection, words: WordIndex, conversation: Con
     connection.execute("DELETE FROM conversations WHERE id = ?", (conversation,))
 
 
-def _erase_from_copies(home: Path, conversation: ConversationId) -> None:
+def _erase_in_copies(home: Path, conversation: ConversationId) -> None:
     """What is erased is erased for good: a copy that cannot be opened any more goes as a whole, and one that was not
     finished, which begins anew.
     """
