@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,9 +24,8 @@ from angelia.service.chats.channel_setup import drafted, make_owner, secret_file
 from angelia.service.settings.config_file import ConfigFile
 
 if TYPE_CHECKING:
+    from angelia.service.app import App
     from angelia.service.chats.open_channel import OpenChannel
-
-_ONE_CONNECTION = "What is linked has one connection."
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -222,14 +220,15 @@ def link(name: str, **given: Any) -> int:
 
 
 async def _link(name: str, given: dict[str, Any]) -> int:
-    from angelia.service.chats.gateway import Gateway, alone_in
+    from angelia.service.chats.gateway import Gateway
+    from angelia.service.chats.sole_connection import sole_connection
 
     app = await open_app(given)
     try:
         channel = Gateway(app.chat_services).line(name).channel
         if not isinstance(channel, HasLinking):
             raise BadInput(f"{name} needs no linking.")
-        with alone_in(app.loaded.home, _ONE_CONNECTION):
+        async with sole_connection(app.db, app.loaded.home, name):
             account = await channel.link(echo)
     finally:
         await app.close()
@@ -254,7 +253,7 @@ async def _test(name: str, to: str, given: dict[str, Any]) -> int:
     words = OutText("This is Angelia. If you can read this, messages arrive.")
     try:
         line = Gateway(app.chat_services).line(name)
-        async with _connected(line, app.loaded.home):
+        async with _connected(app, name, line):
             with working(f"sending through {name}"):
                 number = await line.channel.send(Address(name, to), words, f"test.{app.clock()}")
     finally:
@@ -264,15 +263,15 @@ async def _test(name: str, to: str, given: dict[str, Any]) -> int:
 
 
 @asynccontextmanager
-async def _connected(line: "OpenChannel", home: Path) -> AsyncIterator[None]:
+async def _connected(app: "App", name: str, line: "OpenChannel") -> AsyncIterator[None]:
     """Some channels send over the connection that `run` holds. What is linked has but one; what comes in meanwhile
     waits for the gateway.
     """
-    from angelia.service.chats.gateway import alone_in
+    from angelia.service.chats.sole_connection import sole_connection
 
     linked = isinstance(line.channel, HasLinking)
     try:
-        with alone_in(home, _ONE_CONNECTION) if linked else nullcontext():
+        async with sole_connection(app.db, app.loaded.home, name) if linked else nullcontext():
             if not linked and not line.settings.connected:
                 yield
                 return
