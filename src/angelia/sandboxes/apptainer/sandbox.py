@@ -30,6 +30,7 @@ from angelia.sandboxes.port import (
 )
 from angelia.sandboxes.shared.bound_folders import HOME, BoundFolders
 from angelia.sandboxes.shared.idle import Idle
+from angelia.sandboxes.shared.leftovers import COUNT, is_quiet
 from angelia.sandboxes.shared.network_limit import NetworkLimit
 from angelia.sandboxes.shared.persistent import owner
 from angelia.sandboxes.shared.probe import LOOK_AROUND, look_around
@@ -105,6 +106,15 @@ class ApptainerSandbox:
         with self._idle.use():
             instance = await self._ready()
             return await run_shell(self._program, instance, str(self._bound.workspace), _ENVIRONMENT, terminal)
+
+    async def lives_on(self) -> bool:
+        """See `sandboxes.shared.leftovers.HasLeftovers`."""
+        if not (instance := self._instance):
+            return False
+        try:
+            return not is_quiet(await self._program.said(*inside(instance, "/bin/sh", "-c", COUNT)))
+        except OSError:
+            return bool(self._instance)
 
     def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """See the port."""

@@ -49,6 +49,25 @@ async def hold_bound(engine: DockerEngine, container: str, home: Path, inside: s
     return wire
 
 
+async def said(engine: DockerEngine, container: str, line: str) -> str:
+    """Run a short line of the container's shell to its end; its output.
+
+    Raises:
+        SandboxGone, Unreachable: nothing comes from there.
+    """
+    wire = await exec_wire(engine, container, ("/bin/sh", "-c", line))
+    output = b""
+    try:
+        async with asyncio.timeout(SECONDS):
+            while chunk := await wire.read():
+                output += chunk
+    except TimeoutError as error:
+        raise Unreachable(f"The container says nothing for {SECONDS:.0f} seconds.", then="Try again.") from error
+    finally:
+        await wire.close()
+    return output.decode(errors="replace")
+
+
 def _make(path: Path) -> None:
     try:
         path.touch()

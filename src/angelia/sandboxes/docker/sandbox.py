@@ -15,7 +15,7 @@ from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.docker.container import LOOK, TMP, ContainerPlan, ensure, remove
 from angelia.sandboxes.docker.engine import DockerEngine
 from angelia.sandboxes.docker.exec_stream import ContainerExecStream, exec_wire
-from angelia.sandboxes.docker.keepalive import hold, hold_bound
+from angelia.sandboxes.docker.keepalive import hold, hold_bound, said
 from angelia.sandboxes.docker.persistent import in_use, is_idle
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.docker.shell import run_shell
@@ -33,6 +33,7 @@ from angelia.sandboxes.port import (
 )
 from angelia.sandboxes.shared.bound_folders import HOME, BoundFolders
 from angelia.sandboxes.shared.idle import Idle
+from angelia.sandboxes.shared.leftovers import COUNT, is_quiet
 from angelia.sandboxes.shared.limits import limits, processes
 from angelia.sandboxes.shared.network_limit import NetworkLimit
 from angelia.sandboxes.shared.persistent import owner
@@ -117,6 +118,15 @@ class DockerSandbox(FilesByExec):
         with self._idle.use():
             container = await self._ready()
             return await run_shell(self._engine, container, str(self._bound.workspace), _ENVIRONMENT, terminal)
+
+    async def lives_on(self) -> bool:
+        """See `sandboxes.shared.leftovers.HasLeftovers`."""
+        if not self._container:
+            return False
+        try:
+            return not is_quiet(await said(self._engine, self._container, COUNT))
+        except SandboxError:
+            return bool(self._container)
 
     async def roots(self) -> Sequence[str]:
         """The folders that can be written."""

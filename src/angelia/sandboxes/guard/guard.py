@@ -12,7 +12,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -77,12 +77,25 @@ class Guard:
             AccessRefused: what stands there cannot be recorded, so nothing may be begun.
         """
         with self._lock, _recorded():
-            if self._running:
-                notes = self._enforce()
-            else:
-                notes = self._begin()
-                self._held = self._originals.hold()
-            self._running[holder] = notes
+            self._enter(holder, self._enforce if self._running else self._begin)
+
+    def enter_among(self, holder: object) -> None:
+        """The same, where something may live that a command of an earlier life has left: what stands is compared with
+        what was recorded then.
+
+        Raises:
+            AccessRefused: as `enter`.
+        """
+        with self._lock, _recorded():
+            compare = self._compare if self._originals.recorded() else self._begin
+            self._enter(holder, self._enforce if self._running else compare)
+
+    def hand_on(self, holder: object, heir: object) -> tuple[str, ...]:
+        """`leave`, for a command of which something may live on: `heir` holds the guard from now on."""
+        with self._lock:
+            notes = self._left(holder)
+            self._running[heir] = []
+            return notes
 
     def see(self) -> None:
         """Something is about to be kept as it stands: what a command left is taken back before, and told later.
@@ -125,11 +138,15 @@ class Guard:
         with self._lock:
             if holder not in self._running:
                 return ()
-            self._tell_all(self._look_over())
-            notes = self._running.pop(holder)
+            notes = self._left(holder)
             if not self._running:
                 self._originals.let_go(self._held)
-            return tuple(dict.fromkeys([*notes, *self._originals.take_untold()]))
+            return notes
+
+    def _left(self, holder: object) -> tuple[str, ...]:
+        self._tell_all(self._look_over())
+        notes = self._running.pop(holder)
+        return tuple(dict.fromkeys([*notes, *self._originals.take_untold()]))
 
     def tell_later(self, notes: tuple[str, ...]) -> None:
         """What nobody could be told is told with the next command here."""
@@ -148,11 +165,15 @@ class Guard:
         with self._lock, self._originals.unfinished() as (dead, _):
             notes: list[str] = []
             if dead and not self._running:
-                self._items = self._originals.items()
-                self._environments = self._stood()
-                notes = self._enforce()
+                notes = self._compare()
                 self._originals.leave_untold(tuple(notes))
             return tuple(notes)
+
+    def _enter(self, holder: object, look: Callable[[], list[str]]) -> None:
+        notes = look()
+        if not self._running:
+            self._held = self._originals.hold()
+        self._running[holder] = notes
 
     def _see(self) -> None:
         if self._running:
@@ -165,9 +186,7 @@ class Guard:
         with self._originals.unfinished() as (dead, alive):
             self._since = time.time_ns()
             if dead or alive:
-                self._items = self._originals.items()
-                self._environments = self._stood()
-                return self._enforce()
+                return self._compare()
             before, self._items = self._items, {}
             for path, seen in self._look().items():
                 kept = before.get(path)
@@ -180,6 +199,13 @@ class Guard:
                 self._originals.write(self._items)
             self._note_stood()
             return []
+
+    def _compare(self) -> list[str]:
+        """Take back what is not as it was recorded last."""
+        self._since = time.time_ns()
+        self._items = self._originals.items()
+        self._environments = self._stood()
+        return self._enforce()
 
     def _look(self) -> Mapping[str, Seen]:
         began = time.monotonic()

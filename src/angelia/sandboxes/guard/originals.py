@@ -86,6 +86,10 @@ class Originals:
                 if place.name not in named:
                     place.unlink(missing_ok=True)
 
+    def recorded(self) -> bool:
+        """Whether there is a record."""
+        return (self._folder / _RECORD).exists()
+
     def items(self) -> dict[str, Kept]:
         """The record as it was written last; empty if there is none."""
         rows: dict[str, list[Any]] = _json(self._folder / _RECORD, {}).get("items", {})
