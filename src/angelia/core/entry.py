@@ -314,6 +314,15 @@ class DoorMoved(Fact, frozen=True):
     person: Principal | None = None
 
 
+class WorkspaceMoved(Fact, frozen=True):
+    """The folder in which this conversation works lies at `workspace` from here on: it is no longer where it was, and
+    `by` opened the conversation there.
+    """
+
+    workspace: str
+    by: Principal
+
+
 class CommandGiven(Fact, frozen=True):
     """A person used one of our verbs in a chat; what it does and its answer are in the same commit."""
 
@@ -1156,6 +1165,7 @@ AnyFact = (
     | OccurrencesMissed
     | WatchChecked
     | DoorMoved
+    | WorkspaceMoved
     | CommandGiven
     | TurnedAway
     | SetAside
@@ -1246,6 +1256,7 @@ SideFact = (
     | PreviewStarted
     | PreviewShown
     | DoorMoved
+    | WorkspaceMoved
     | CommandGiven
     | TurnedAway
     | SetAside

@@ -18,9 +18,10 @@ from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
-from angelia.faces.acp.checked import folder_in, left_out, mark_in, once_folder, time_of, works_in
+from angelia.faces.acp.checked import folder_in, left_out, mark_in, once_folder, time_of
 from angelia.faces.acp.conversation import AcpConversation
 from angelia.faces.acp.session_sender import DOOR, Client
+from angelia.service.conversation.reopening import moves, reopened_in
 from angelia.service.models.choice import ModelChoice, choose
 from angelia.tools.mcp.servers import able_to_connect
 
@@ -168,19 +169,21 @@ class AcpAgent:
         folder = folder_in(given.cwd)
         async with self._alone_with(given.session_id):
             known = self._open.get(given.session_id)
+            if known and moves(known.session, folder):
+                if not known.session.at_rest:
+                    raise BadInput("Something runs in this conversation.", then="Wait for it, or stop it first.")
+                await self._let_go(known)  # what it works with knows the folder by its old name
+                known = None
             conversation = known or await self._stored(given.session_id, self.client, folder)
             try:
-                if not works_in(conversation.session, folder):
-                    raise BadInput(
-                        f"This conversation works in {conversation.session.workspace}, not in {folder}.",
-                        then="Open that folder, or begin a new conversation here.",
-                    )
+                moved = await reopened_in(conversation.session, folder, self.app.loaded.home)
                 notes = await conversation.open_again(given.mcp_servers, replay=replay)
             except BaseException:
                 if not known:
                     await conversation.close()
                 raise
             self._open[given.session_id] = conversation
+        notes += [moved] if moved else []
         notes += left_out(given.additional_directories)
 
         def attach() -> None:

@@ -2,14 +2,9 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from angelia.core.errors import BadInput
-from angelia.sandboxes.registry import ELSEWHERE
 from angelia.store.log.transcript import Mark
-
-if TYPE_CHECKING:
-    from angelia.service.conversation.session import Session
 
 
 def folder_in(cwd: str) -> Path:
@@ -34,11 +29,6 @@ def once_folder(cwd: str) -> Path:
     if "\0" in cwd or not path.is_absolute():
         raise BadInput(f"{cwd[:500]!r} is no absolute path.")
     return path.resolve()
-
-
-def works_in(session: "Session", folder: Path) -> bool:
-    """Whether a conversation works in a client's folder; one on another machine works in none of this one's."""
-    return session.sandbox.partition(":")[0] in ELSEWHERE or Path(session.workspace) == folder
 
 
 def left_out(folders: tuple[str, ...]) -> list[str]:

@@ -9,6 +9,7 @@ import click
 from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
+from angelia.service.conversation.reopening import reopened_in
 
 if TYPE_CHECKING:
     from angelia.service.app import App
@@ -40,6 +41,8 @@ async def session_for(app: "App", given: dict[str, Any], note: Callable[[str], N
                 f"This conversation works in {session.sandbox}, and stays there.",
                 then=f"Leave --sandbox away, or begin a new one in {given['sandbox']}.",
             )
+        if given["workspace"] and (moved := await reopened_in(session, given["workspace"].resolve(), app.loaded.home)):
+            note(moved)
         return session
     return app.conversations.begin(door="terminal", workspace=given["workspace"] or folder_here(app, note))
 

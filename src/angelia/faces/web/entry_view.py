@@ -126,10 +126,9 @@ class EntryViews:
         }
 
 
-def where_view(opened: e.ConversationOpened) -> list[tuple[str, str]]:
+def where_view(workspace: str, sandbox: str) -> list[tuple[str, str]]:
     """Where a conversation works, as a question says it: names and values."""
-    sandbox = "" if opened.sandbox in ("", "local") else opened.sandbox
-    rows = (("In", opened.workspace), ("Sandbox", sandbox))
+    rows = (("In", workspace), ("Sandbox", "" if sandbox in ("", "local") else sandbox))
     return [(name, unambiguous_line(value)) for name, value in rows if value]
 
 

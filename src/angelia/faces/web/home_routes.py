@@ -103,10 +103,11 @@ class HomeRoutes:
 
     async def _questions(self, _: RouteRequest) -> RouteResponse:
         waiting = await self._app.questions.all(OWNER)
+        at = {one.conversation: await self._app.transcript.summary(OWNER, one.conversation) for one in waiting}
         rows = [
             {
                 **question_view(one.seq, one.asked),
-                "facts": where_view(await self._app.transcript.opening(one.conversation)),
+                "facts": where_view(at[one.conversation].workspace, at[one.conversation].sandbox),
                 "conversation": one.conversation,
                 "title": clean(one.title),
                 "door": one.door,

@@ -27,6 +27,7 @@ from angelia.engine.state import Turn, folding, waits_for_program
 from angelia.faces.web.entry_view import EntryViews, View, media_view, question_view, where_view
 from angelia.service.conversation.open_questions import open_questions
 from angelia.service.conversation.session import Session
+from angelia.service.conversation.worked_folder import WorkedFolder
 from angelia.store.log.transcript import Transcript
 from angelia.tools.people.todo import NAME as TODO
 from angelia.tools.people.todo import todos
@@ -73,6 +74,7 @@ class WatchedConversation:
         self._transcript, self._here = transcript, here
         self._views = EntryViews()
         self._behind, self._meter = BackgroundWork(), UsageMeter()
+        self._folder = WorkedFolder()
         self._plan: list[View] = []
         self._begun_at: dict[CallId, int] = {}
         self._files: list[View] = []
@@ -159,7 +161,9 @@ class WatchedConversation:
             return []
         places = {entry.fact.call: entry for entry in self.entries if isinstance(entry.fact, e.ApprovalAsked)}
         opened = self.entries[0].fact
-        where = where_view(opened) if isinstance(opened, e.ConversationOpened) else []
+        where = []
+        if isinstance(opened, e.ConversationOpened):
+            where = where_view(self._folder.now(self.entries), opened.sandbox)
         return [
             {**question_view(places[one.call].seq, one), "facts": where, "at": places[one.call].at} for one in questions
         ]

@@ -161,7 +161,7 @@ class TranscriptLines:
                 yield _child_ended(name, came)
             case e.CancelAsked():
                 yield TranscriptLine(Tone.NOTE, "stopping")
-            case e.ViewMoved() | e.BytesLetGo() | e.WordsErased():
+            case e.ViewMoved() | e.BytesLetGo() | e.WordsErased() | e.WorkspaceMoved():
                 yield TranscriptLine(Tone.NOTE, _moved(fact) if isinstance(fact, e.ViewMoved) else _gone(fact))
             case e.DeliverySettled(status=e.DeliveryStatus.FAILED, detail=detail):
                 yield TranscriptLine(Tone.WARNING, f"a delivery failed: {detail}")
@@ -230,7 +230,9 @@ def files(parts: tuple[Content, ...]) -> list[Media]:
     return [part for part in parts if isinstance(part, Media)]
 
 
-def _gone(fact: e.BytesLetGo | e.WordsErased) -> str:
+def _gone(fact: e.BytesLetGo | e.WordsErased | e.WorkspaceMoved) -> str:
+    if isinstance(fact, e.WorkspaceMoved):
+        return f"its folder is gone: it goes on in {fact.workspace}"
     if isinstance(fact, e.WordsErased):
         return f"what somebody had said was erased from {fact.count} entries"
     what = ", ".join(dict.fromkeys(one.what for one in fact.pictures))

@@ -8,6 +8,7 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import Clock, ConversationId, new_conversation
 from angelia.engine.background import BackgroundWork
 from angelia.engine.state import Turn, advance
+from angelia.service.conversation.worked_folder import WorkedFolder
 from angelia.service.settings.rules import SCHEDULE
 from angelia.store.log.transcript import Transcript
 
@@ -21,9 +22,7 @@ LayOut = Callable[[Sequence[e.Entry], int], Awaitable[str]]
 
 async def same_folder(entries: Sequence[e.Entry], upto: int) -> str:
     """The folder of the original, as it is by now; see `LayOut`."""
-    first = entries[0].fact
-    assert isinstance(first, e.ConversationOpened)
-    return first.workspace
+    return WorkedFolder().now(entries)
 
 
 async def fork_conversation(

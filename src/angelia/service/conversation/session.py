@@ -21,6 +21,7 @@ from angelia.engine.state import Turn, advance, folding, waits_for_program
 from angelia.sandboxes.port import Sandbox
 from angelia.service.conversation.open_questions import open_questions
 from angelia.service.conversation.runner import TurnDriver, TurnRunner
+from angelia.service.conversation.worked_folder import WorkedFolder
 from angelia.store.log.transcript import Transcript
 from angelia.store.port import LogStore
 
@@ -55,6 +56,7 @@ class Session:
         self._clock: Clock = db.clock
         self.around: Around = lambda sandbox: sandbox
         self._turn, self._behind = Turn(), BackgroundWork()
+        self._folder = WorkedFolder()
         self._changed = asyncio.Event()
         self._fell = asyncio.Event()
         self._putting = asyncio.Lock()
@@ -164,8 +166,8 @@ class Session:
 
     @property
     def workspace(self) -> str:
-        """The folder in which it works."""
-        return self._beginning.workspace
+        """The folder in which it works by now."""
+        return self._opened.workspace if self._opened else self._folder.now(self.log.entries)
 
     @property
     def original_workspace(self) -> str:

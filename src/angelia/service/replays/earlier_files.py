@@ -22,6 +22,7 @@ from angelia.sandboxes.undo.restore import WorkspaceNow
 from angelia.sandboxes.undo.states import FileState, FolderState, LinkState, NothingThere
 from angelia.sandboxes.undo.store import FoundStep, UndoStore
 from angelia.service.conversation.undo_steps import FolderSteps, steps_of
+from angelia.service.conversation.worked_folder import WorkedFolder
 from angelia.store.log.transcript import Transcript
 
 
@@ -43,9 +44,7 @@ class EarlierFiles(Struct, frozen=True):
         """
         steps = await steps_of(self.undo, self.transcript, conversation, entries)
         later = _after(steps, entries, upto)
-        first = entries[0].fact
-        assert isinstance(first, e.ConversationOpened)
-        return await asyncio.to_thread(self._laid_out, Path(first.workspace), later, target)
+        return await asyncio.to_thread(self._laid_out, Path(WorkedFolder().now(entries)), later, target)
 
     def _laid_out(self, source: Path, later: Sequence[FoundStep], target: Path) -> list[str]:
         try:

@@ -49,6 +49,7 @@ from angelia.core.entry import (
     UserSaid,
     ViewMoved,
     WatchChecked,
+    WorkspaceMoved,
 )
 from angelia.core.errors import CodecError
 from angelia.core.ids import ConversationId, DeliveryId
@@ -173,6 +174,10 @@ def _opened(connection: StoreConnection, at: _At, fact: ConversationOpened) -> N
             fact.place or at.conversation,
         ),
     )
+
+
+def _workspace_moved(connection: StoreConnection, at: _At, fact: WorkspaceMoved) -> None:
+    connection.execute("UPDATE conversations SET workspace = ? WHERE id = ?", (fact.workspace, at.conversation))
 
 
 def _titled(connection: StoreConnection, at: _At, fact: UserSaid | Occurred | Delegated) -> None:
@@ -448,6 +453,7 @@ _ADDS: dict[type, Callable[[StoreConnection, _At, Any], None]] = {
     ApprovalRefused: _answered,
     TurnClosed: _closed,
     DoorMoved: _door_moved,
+    WorkspaceMoved: _workspace_moved,
     CommandGiven: _received,
     TurnedAway: _received,
     SetAside: _received,

@@ -22,6 +22,7 @@ def come_in(draft: RandomLog) -> None:
         e.TurnedAway("It is a sticker that moves.", ANN, CHAT, key),
         e.SetAside(draft.words(), ANN, CHAT, key, reply_to="m1"),
         e.DoorMoved(CHAT, ANN),
+        e.WorkspaceMoved("/moved", OWNER),
         e.FilesTakenBack(ANN, 0, ("s1",), "s2", 1, ("b.txt: it was changed since",)),
         e.BytesLetGo((e.LetGo("0" * 64, 1, 0, "picture"),), 24),
         e.WordsErased(1, OWNER),
