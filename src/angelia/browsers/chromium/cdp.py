@@ -1,13 +1,12 @@
-"""The Chrome DevTools Protocol over a pipe: JSON messages, each ended by a NUL, in both directions.
+"""The Chrome DevTools Protocol: questions and their answers, and events, as JSON over whatever carries messages.
 
 https://chromedevtools.github.io/devtools-protocol/ (sessions are flat: each message carries its `sessionId`).
 """
 
 import asyncio
-import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -16,15 +15,28 @@ from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 
 SECONDS = 15.0
 """Until an answer must be there; what takes longer says so itself."""
-MOST_MESSAGE = 256 * 1024 * 1024
-"""Bytes of one message. A page's picture comes in one; anything above this is no answer to a question of ours."""
-
 Listener = Callable[[str, dict[str, Any]], None]
 """Called with the name and the parameters of each event of one session."""
 
 
 class ProtocolError(Exception):
     """The browser refuses a call, in its own words: what is asked for is not there, or not any more."""
+
+
+class Transport(Protocol):
+    """Carries whole messages, in order, both ways, until either side hangs up."""
+
+    def begin(self, take: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+        """Hand each message to `take`; `ended` is called once, when there will be none any more."""
+        ...
+
+    def send(self, message: bytes) -> None:
+        """Have a message on its way; nothing happens where it has ended."""
+        ...
+
+    def close(self) -> None:
+        """Hang up. Idempotent."""
+        ...
 
 
 class _Told(Struct, frozen=True):
@@ -39,21 +51,17 @@ class _Told(Struct, frozen=True):
 class CdpConnection:
     """One browser. Its methods belong to one event loop."""
 
-    def __init__(self, reading: int, writing: int) -> None:
-        """`reading` and `writing` are ends of pipes, and become ours."""
-        self._reading, self._writing = reading, writing
+    def __init__(self, transport: Transport) -> None:
+        """`transport` becomes ours."""
+        self._transport = transport
         self._decoder = msgspec.json.Decoder(_Told)
         self._encoder = msgspec.json.Encoder()
         self._last = 0
         self._waiting: dict[int, tuple[str, asyncio.Future[dict[str, Any]]]] = {}
         self._listeners: dict[str, Listener] = {}
-        self._held: list[bytes] = []
-        self._unsent = bytearray()
         self._loop = asyncio.get_running_loop()
         self.gone = self._loop.create_future()
-        for handle in (reading, writing):
-            os.set_blocking(handle, False)
-        self._loop.add_reader(reading, self._read)
+        transport.begin(self._take, self._ended)
 
     def listen(self, session: str, listener: Listener) -> None:
         """Hand the events of a session to `listener`; the empty session is the browser's own."""
@@ -85,7 +93,7 @@ class CdpConnection:
         if session:
             said["sessionId"] = session
         self._waiting[number] = session, future
-        self._send(self._encoder.encode(said) + b"\0")
+        self._transport.send(self._encoder.encode(said))
         try:
             async with asyncio.timeout(seconds):
                 answer: dict[str, Any] = await future
@@ -101,62 +109,19 @@ class CdpConnection:
         if not self.gone.done():
             self._last += 1
             said = {"id": self._last, "method": method, "params": params, "sessionId": session}
-            self._send(self._encoder.encode(said) + b"\0")
+            self._transport.send(self._encoder.encode(said))
 
     def close(self) -> None:
-        """Hang up: the browser ends by that. Idempotent."""
-        if self._reading < 0:
-            return
-        self._loop.remove_reader(self._reading)
-        self._loop.remove_writer(self._writing)
-        for handle in (self._reading, self._writing):
-            os.close(handle)
-        self._reading = self._writing = -1
+        """Hang up: a browser of ours ends by that. Idempotent."""
+        self._transport.close()
+
+    def _ended(self) -> None:
         if not self.gone.done():
             self.gone.set_result(None)
         waiting, self._waiting = self._waiting, {}
         for _, future in waiting.values():
             if not future.done():
                 future.set_exception(_gone())
-
-    def _send(self, data: bytes) -> None:
-        self._unsent += data
-        self._write()
-
-    def _write(self) -> None:
-        try:
-            written = os.write(self._writing, self._unsent)
-        except BlockingIOError:
-            written = 0
-        except OSError:
-            self.close()
-            return
-        del self._unsent[:written]
-        if self._unsent:
-            self._loop.add_writer(self._writing, self._write)
-        else:
-            self._loop.remove_writer(self._writing)
-
-    def _read(self) -> None:
-        try:
-            data = os.read(self._reading, 1 << 20)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self.close()
-            return
-        *whole, rest = data.split(b"\0")
-        for piece in whole:
-            self._held.append(piece)
-            message = b"".join(self._held)
-            self._held.clear()
-            self._take(message)
-        if rest:
-            self._held.append(rest)
-            if sum(map(len, self._held)) > MOST_MESSAGE:
-                self.close()
 
     def _take(self, message: bytes) -> None:
         try:

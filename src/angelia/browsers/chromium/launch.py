@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from angelia.browsers.chromium.cdp import CdpConnection
 from angelia.browsers.chromium.display import Display
+from angelia.browsers.chromium.pipe import PipeTransport
 from angelia.browsers.chromium.program import INSTALL, INSTALL_WINDOW, Chromium, find_chromium
 from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.browsers.port import BrowserMissing
@@ -147,7 +148,7 @@ async def start_chromium(addresses: Addresses, display: Display | None = None) -
     finally:
         os.close(theirs_in)
         os.close(theirs_out)
-    running = RunningChromium(process, CdpConnection(ours_in, ours_out), network, folders)
+    running = RunningChromium(process, CdpConnection(PipeTransport(ours_in, ours_out)), network, folders)
     try:
         await running.cdp.call("Browser.getVersion")
     except BaseException:
