@@ -2,20 +2,20 @@
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-import msgspec
-
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.console import Console
 from angelia.browsers.chromium.dialog import Dialog
-from angelia.browsers.chromium.frames import Frame, Frames, gone, origin
+from angelia.browsers.chromium.elements import js, must_take, said
+from angelia.browsers.chromium.frames import Frame, Frames, origin
 from angelia.browsers.chromium.given_secrets import GivenSecrets
 from angelia.browsers.chromium.keys import key_events
 from angelia.browsers.chromium.loading import Loading
+from angelia.browsers.chromium.looking import looked
 from angelia.browsers.chromium.secret_fields import SecretFields
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook, read_look
@@ -27,8 +27,6 @@ LOADED_S = 30.0
 """Until a page must have begun to show itself."""
 QUIET_S, SETTLED_S = 0.15, 5.0
 """An act is over once nothing has been loading for so long; and after that long in any case."""
-_MOST_FRAMES = 30
-"""Frames of other origins that one look goes into."""
 _DOMAINS = ("Page", "Runtime", "Network", "Inspector", "Log")
 _FRAMES = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": [{"type": "iframe"}]}
 
@@ -111,58 +109,11 @@ class Tab:
         """What a person would see now; all of the page with `whole`, or one element of it."""
         if self._attaching:
             await asyncio.wait(self._attaching, timeout=SETTLED_S)
-        told = await self._looked(self.frames.of(under), whole, under, "", iter(range(_MOST_FRAMES)))
+        told = await looked(self.frames, whole=whole, under=under)
         look = read_look(told)
         if not whole and not under:
             self.seen = look
         return look
-
-    async def _looked(
-        self,
-        frame: Frame,
-        whole: bool,
-        under: str,
-        view: str,
-        left: Iterator[int],
-    ) -> dict[str, Any]:
-        """What one document shows within `view` (all of its own without), with the frames in it, as far as `left`."""
-        await self.frames.mark_listeners(frame)
-        asked = f"look({str(whole).lower()}, {_js(under)}, {view or 'null'})"
-        told = await self._said(asked, under, frame)
-        for _ in range(3):  # shadows in shadows
-            if not told.get("suspects") or not await self.frames.open_shadows(frame):
-                break
-            told = await self._said(asked, under, frame)
-        frame.last = max(frame.last, int(told.get("last", 0)))
-        lines: list[dict[str, Any]] = []
-        for line in told.get("lines", ()):
-            lines.append(line)
-            if "apart" in line:
-                lines += await self._within(frame, line, whole, left)
-        return {**told, "lines": lines}
-
-    async def _within(
-        self,
-        frame: Frame,
-        line: dict[str, Any],
-        whole: bool,
-        left: Iterator[int],
-    ) -> list[dict[str, Any]]:
-        """What stands in a frame of another origin, of which `line` is the line."""
-        inner = None if next(left, None) is None else await self.frames.held_by(frame, str(line["ref"]))
-        if inner is None:
-            line["state"].append("not shown")
-            return []
-        line["state"].append(f"of {self.frames.origin(inner) or 'nobody'}")
-        try:
-            told = await self._looked(inner, whole, "", msgspec.json.encode(line["apart"]).decode(), left)
-        except ActFailed as failed:
-            if failed.outcome is ActOutcome.DIALOG_OPEN:
-                raise
-            line["state"].append(f"not shown: {failed.outcome}")
-            return []
-        more = [f"{sign} {told[way]:,} more" for sign, way in (("↑", "above"), ("↓", "below")) if told.get(way)]
-        return [*told["lines"], {"text": f"(end of the frame{''.join(f', {one}' for one in more)})"}]
 
     async def click(self, ref: str, *, count: int = 1, button: str = "left") -> None:
         """Point at an element and press, if nothing lies over it."""
@@ -191,7 +142,7 @@ class Tab:
     async def fill(self, ref: str, text: str) -> None:
         """Put text in place of what stands in a field."""
         told = await self.frames.ask_once(self.frames.of(ref), "fill", ref, text)
-        self._taken(ref, told)
+        must_take(ref, told)
         if told.get("taken"):
             why = f"The page has taken the focus away from {ref}; nothing was typed. Look again."
             raise ActFailed(ActOutcome.REFUSED, why)
@@ -201,7 +152,7 @@ class Tab:
 
     async def choose(self, ref: str, wanted: str) -> None:
         """Choose an option by its words or value."""
-        told = await self._said(f"choose({_js(ref)}, {_js(wanted)})", ref)
+        told = await said(self.frames, f"choose({js(ref)}, {js(wanted)})", ref)
         if "unlike" in told:
             raise ActFailed(ActOutcome.UNFIT, f"{ref} is a {told['unlike']} and has no options to choose; click it.")
         if "none" in told:
@@ -211,14 +162,14 @@ class Tab:
     async def press(self, keys: str, ref: str = "") -> None:
         """A key, or several held together (`Control+a`), at an element or wherever the page itself has its focus."""
         if ref:
-            await self._said(f"focus({_js(ref)})", ref)
+            await said(self.frames, f"focus({js(ref)})", ref)
         session = await self.frames.keys_go_to(ref)
         for event in key_events(keys):
             await self._unless_asked(self._call("Input.dispatchKeyEvent", event, session=session))
 
     async def scroll(self, pages: float, ref: str = "") -> int:
         """Scroll by so many views (negative: up), the page or an element; returns the pixels that it moved."""
-        return int((await self._said(f"scroll({_js(ref)}, {pages})", ref)).get("moved", 0))
+        return int((await said(self.frames, f"scroll({js(ref)}, {pages})", ref)).get("moved", 0))
 
     async def wait_for(self, text: str, seconds: float) -> None:
         """Until these words stand on the page."""
@@ -231,7 +182,7 @@ class Tab:
     async def _shows(self, text: str) -> bool:
         for frame in self.frames.known():
             with suppress(ActFailed):
-                if await self.frames.evaluate(frame, f"angeliaPage.shows({_js(text)})"):
+                if await self.frames.evaluate(frame, f"angeliaPage.shows({js(text)})"):
                     return True
         return False
 
@@ -310,9 +261,9 @@ class Tab:
     async def _box(self, ref: str) -> dict[str, float]:
         """Where an element stands in the page."""
         frame: Frame | None = self.frames.of(ref)
-        box = dict(await self._said(f"box({_js(ref)})", ref))
+        box = dict(await said(self.frames, f"box({js(ref)})", ref))
         while frame is not None:
-            begins = await self._said(f"begins({_js(frame.held_by)})", ref, frame.parent or frame)
+            begins = await said(self.frames, f"begins({js(frame.held_by)})", ref, frame.parent or frame)
             box["x"] += begins["x"]
             box["y"] += begins["y"]
             frame = frame.parent
@@ -378,11 +329,11 @@ class Tab:
         frame = self.frames.of(ref)
         before: tuple[float, float] | None = None
         for _ in range(10):  # what scrolls in one process moves in another a moment later
-            x, y = self._free(ref, await self._said(f"at({_js(ref)}, {_js(held)})", ref))
+            x, y = self._free(ref, await said(self.frames, f"at({js(ref)}, {js(held)})", ref))
             at = frame
             while at.parent is not None:
-                asked = f"through({_js(at.held_by)}, {x}, {y})"
-                x, y = self._free(ref, await self._said(asked, ref, at.parent))
+                asked = f"through({js(at.held_by)}, {x}, {y})"
+                x, y = self._free(ref, await said(self.frames, asked, ref, at.parent))
                 at = at.parent
             if frame is self.frames.page or before == (x, y):
                 break
@@ -394,22 +345,6 @@ class Tab:
         if by := told.get("covered"):
             raise ActFailed(ActOutcome.COVERED, f"{ref} is covered by {by}: act on that, or close it first.")
         return float(told["x"]), float(told["y"])
-
-    async def _said(self, call: str, ref: str, frame: Frame | None = None) -> dict[str, Any]:
-        """What our script answers, in the document to which `ref` belongs.
-
-        Raises:
-            ActFailed: the element is gone, or takes nothing.
-        """
-        told: dict[str, Any] = await self.frames.evaluate(frame or self.frames.of(ref), f"angeliaPage.{call}")
-        self._taken(ref, told)
-        return told
-
-    def _taken(self, ref: str, told: dict[str, Any]) -> None:
-        if told.get("gone"):
-            raise gone(ref)
-        if told.get("disabled"):
-            raise ActFailed(ActOutcome.DISABLED, f"{ref} is disabled or read-only: it takes nothing now.")
 
     async def _mouse(self, kind: str, x: float, y: float, **more: object) -> dict[str, Any]:
         return await self._call("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **more})
@@ -477,8 +412,3 @@ class Tab:
 
 def _crashed() -> ActFailed:
     return ActFailed(ActOutcome.CRASHED, "The page's process has ended. Open it again.")
-
-
-def _js(text: str) -> str:
-    """As a literal of JavaScript."""
-    return msgspec.json.encode(text).decode().replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
