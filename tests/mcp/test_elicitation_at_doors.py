@@ -1,5 +1,7 @@
 """What a server asks in the middle of a call reaches a person at the door where they are, and the model goes on."""
 
+import asyncio
+import signal
 import sys
 from functools import partial
 from pathlib import Path
@@ -9,12 +11,13 @@ import pytest
 
 from angelia import Agent, No, Question, Yes
 from angelia.core import entry as e
-from angelia.core.content import ToolCall
+from angelia.core.content import CallStatus, ToolCall
 from angelia.core.ids import CallId
 from angelia.faces.acp.questions import choice, in_words
 from angelia.testing.channels.recording_channel import FarEnd
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
+from tests import nursery
 from tests.acp.editor import Editor, first
 from tests.chats.town import town
 from tests.mcp.asking_server import ADDRESS, Asking, Era, at_a_site
@@ -60,6 +63,62 @@ async def test_python_answers_a_form_and_an_address(program: Program, at: AskMod
     assert visit.whole == f"address: {ADDRESS}\nwhat for: Pay first."
     facts = await program.facts(answer.conversation)
     assert len([fact for fact in facts if isinstance(fact, e.ToolStarted)]) == 2, "no call is made twice for it"
+
+
+KILLED_WHILE_ASKED = """
+import asyncio
+from angelia import Agent, Yes
+
+async def approve(question):
+    return Yes()
+
+async def main():
+    async with Agent(workspace="work", approve=approve) as agent, agent.conversation() as talk:
+        print(talk.id, flush=True)
+        await talk.ask("Plant something.")
+
+def run():
+    asyncio.run(main())
+"""
+
+
+async def test_after_a_kill_while_somebody_is_asked_nothing_is_called_again_and_its_end_is_unknown(
+    program: Program, at: AskModelAt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (program.home.parent / "planting.py").write_text(KILLED_WHILE_ASKED)
+    monkeypatch.chdir(program.home.parent)
+    asking, waiting = Asking(), list[Question]()
+
+    async def approve(question: Question) -> No:
+        """Somebody who takes their time; until this life has looked at the call, its question is open to it, too."""
+        waiting.append(question)
+        try:
+            return await asyncio.Future[No]()
+        finally:
+            waiting.remove(question)
+
+    script = [call("garden__plant", {}), say("I shall look at the beds first.")]
+    async with (
+        at_a_site(asking.server, "new") as url,
+        ModelServer(lambda request: script[request.heard.replies]) as model,
+    ):
+        at(model)
+        settle(program.home, url)
+        env = program.environment(model.base_url) | {"PYTHONPATH": str(program.home.parent)}
+        died = await nursery.run_killed_at("tool.asked_meanwhile:1", [], env, entry="planting:run")
+        assert died.status == -signal.SIGKILL
+        conversation = died.stdout.split()[0]
+        async with Agent(**program.arguments(approve=approve)) as agent, agent.conversation(conversation) as talk:
+            answer = await talk.resume()
+        [told] = model.requests[-1].heard.messages[-1].results
+    assert answer.text == "I shall look at the beds first."
+    assert (waiting, asking.heard) == ([], []), "the question is moot with its call"
+    facts = await program.facts(conversation)
+    [question] = [fact for fact in facts if isinstance(fact, e.ApprovalAsked)]
+    assert question.question.startswith("The MCP server garden asks: Where to?")
+    assert [fact.status for fact in facts if isinstance(fact, e.ToolFinished)] == [CallStatus.UNKNOWN]
+    assert len([fact for fact in facts if isinstance(fact, e.ToolStarted)]) == 1
+    assert "may or may not" in told.text
 
 
 async def test_where_nobody_can_be_asked_the_server_and_the_model_hear_so(program: Program, at: AskModelAt) -> None:
