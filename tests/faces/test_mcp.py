@@ -88,6 +88,23 @@ def test_what_a_server_asks_in_the_middle_of_a_call_is_answered_at_the_terminal(
     assert result["parts"][0]["text"] == "accept: bed='south' depth=3"
 
 
+def test_prompts_are_offered_as_commands_with_their_words(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Planned.")]) as place:
+        put_shelf(place)
+        with place.chat() as terminal:
+            terminal.types("/prompts")
+            terminal.sees("/shelf:plan bed=…")
+            terminal.press("/she")
+            terminal.sees("Plan a bed.")
+            terminal.press("\t b")
+            terminal.sees("bed=")
+            terminal.press("\t")
+            terminal.types("north")
+            terminal.sees("Planned.")
+        [message] = [fact for fact in place.log() if fact["kind"] == "UserSaid"]
+    assert "(plan bed='north')" in message["parts"][0]["text"]
+
+
 def put_shelf(place: Place) -> None:
     """Write a server that serves more than tools into the settings."""
     place.home.mkdir(parents=True, exist_ok=True)

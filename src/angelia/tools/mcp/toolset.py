@@ -99,10 +99,15 @@ class McpTools:
     def _with_resources(self) -> list[McpConnection]:
         return [one for one in self.servers.all if one.offers.resources]
 
+    @property
+    def known_prompts(self) -> tuple[ServedPrompt, ...]:
+        """What the servers that were reached so far offer; nobody waits for the others."""
+        return tuple(prompt for one in self.servers.all for prompt in one.offers.prompts)
+
     async def prompts(self) -> tuple[ServedPrompt, ...]:
         """What the servers offer to be chosen by a person, once each is reached or gone."""
         await self.settled()
-        return tuple(prompt for one in self.servers.all for prompt in one.offers.prompts)
+        return self.known_prompts
 
     async def prompt(self, name: str, words: str) -> str:
         """The message that a prompt, named `SERVER:PROMPT`, comes to with the arguments in `words`.

@@ -1,5 +1,6 @@
 """What the terminal lends to a command, and how it shows what a command comes to."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from angelia.faces.cli.chat.app import ChatApp
     from angelia.faces.cli.chat.completion import Completions
     from angelia.service.conversation.session import Session
+    from angelia.tools.mcp.served import ServedPrompt
 
 KEYS = (
     ("Enter", "send; while a turn runs, it is read at the next step"),
@@ -246,9 +248,13 @@ def completions(chat: "ChatApp") -> "Completions":
     from angelia.faces.cli.chat.completion import Completions
     from angelia.faces.cli.chat.mentions import MentionableFiles
 
+    def prompts() -> "Sequence[ServedPrompt]":
+        return chat.app.conversations.toolbox(chat.session).servers.known_prompts if chat.ready.is_set() else ()
+
     return Completions(
         {f"/{name}": told for name, told in menu(CommandPlace.TERMINAL).items()},
         chat.choices.of_commands(),
         frozenset({"/file", "/image", "/export"}),
         MentionableFiles(lambda: chat.folder, lambda: chat.app.conversations.sandbox_of(chat.session)).offered,
+        prompts,
     )

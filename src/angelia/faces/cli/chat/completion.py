@@ -1,6 +1,7 @@
-"""What Tab offers: commands and their arguments, and paths."""
+"""What Tab offers: commands and prompts with their arguments, and paths."""
 
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
@@ -9,6 +10,9 @@ from angelia.core.visible import visible_line
 from angelia.faces.cli.chat.choices import Choice, ChoicesOf, matching
 from angelia.faces.cli.chat.mentions import Offered, begun_mention, mention_of, ranked
 from angelia.faces.words.widths import cut
+
+if TYPE_CHECKING:
+    from angelia.tools.mcp.served import ServedPrompt
 
 MOST_OFFERED = 50
 """Files that are offered behind an @; more letters find the others."""
@@ -20,9 +24,13 @@ _COLUMNS = 60
 """Of what is offered; a narrower window cuts it further."""
 
 
+Prompts = Callable[[], Sequence["ServedPrompt"]]
+"""Those that MCP servers offer now."""
+
+
 class Completions(Completer):
     """`commands` are names (with slash) and help; `choices` are what a command takes; `of_paths` take a path.
-    `offered` lists the files that can be named behind an @.
+    `offered` lists the files that can be named behind an @, `prompts` those of MCP servers, which are commands, too.
     """
 
     def __init__(
@@ -31,12 +39,14 @@ class Completions(Completer):
         choices: Mapping[str, ChoicesOf],
         of_paths: frozenset[str],
         offered: Offered,
+        prompts: Prompts,
     ) -> None:
         self._commands = commands
         self._choices = choices
         self._of_paths = of_paths
         self._paths = PathCompleter(expanduser=True)
         self._offered = offered
+        self._prompts = prompts
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
@@ -56,6 +66,23 @@ class Completions(Completer):
         else:
             for one in self.get_completions(document, complete_event):
                 yield one
+            for one in self._of_prompts(text):
+                yield one
+
+    def _of_prompts(self, text: str) -> Iterator[Completion]:
+        """Prompts whose names begin so, or what the one that was chosen takes and was not given yet."""
+        name, space, rest = text.partition(" ")
+        if not name.startswith("/"):
+            return
+        for prompt in self._prompts():
+            command = f"/{prompt.server}:{prompt.name}"
+            if not space and command.startswith(name):
+                yield Completion(command, -len(name), visible_line(command), display_meta=visible_line(prompt.about))
+            elif space and command == name:
+                begun = rest.rpartition(" ")[2]
+                for one in prompt.arguments:
+                    if one.name.startswith(begun) and f"{one.name}=" not in rest:
+                        yield Completion(f"{one.name}=", -len(begun), display_meta=visible_line(one.about))
 
     def _chosen(self, begun: str, choices: Sequence[Choice]) -> Iterator[Completion]:
         """What holds the words that were typed; with digits where none were, since a digit chooses then."""
