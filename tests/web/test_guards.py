@@ -48,9 +48,9 @@ async def asked(page: Visitor, route: Route, headers: dict[str, str]) -> httpx2.
     return await page.client.request(route.method, page.address + somewhere(route), headers=headers, content="{}")
 
 
-async def test_only_the_page_itself_is_shown_to_strangers(page: Visitor) -> None:
+async def test_only_the_page_itself_and_the_agent_card_are_shown_to_strangers(page: Visitor) -> None:
     unguarded = {route.path for route in guarded(page, RouteGuard.NONE)}
-    assert {path for path in unguarded if not path.startswith("/static/")} == {"/"}
+    assert {path for path in unguarded if not path.startswith("/static/")} == {"/", "/.well-known/agent-card.json"}
     assert all(route.method == "GET" for route in guarded(page, RouteGuard.NONE, RouteGuard.LOGIN))
     logging_in = [route.path for route in guarded(page, RouteGuard.LOGGING_IN)]
     assert logging_in == ["/api/login", "/api/login/begin", "/api/login/password", "/api/login/passkey"]

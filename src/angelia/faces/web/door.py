@@ -11,6 +11,7 @@ from msgspec import Struct
 from angelia.core.errors import UNREADABLE, ConfigError
 from angelia.core.ids import sortable_id
 from angelia.faces.listener.serve import serve
+from angelia.faces.web.a2a.call_routes import CallRoutes
 from angelia.faces.web.access.exposure import SETTING, Exposure, exposure
 from angelia.faces.web.access.login_routes import LoginRoutes, LoginWays
 from angelia.faces.web.api_description import DescriptionRoutes
@@ -87,6 +88,7 @@ class WebDoor:
             *ResponseRoutes(app, self.conversations, turns).routes(),
             *MessagesRoutes(app, self.conversations, turns).routes(),
             *FileRoutes(app.transcript, app.blobs).routes(),
+            *CallRoutes(app, turns).routes(),
         ]
 
     async def run(self, listen: str, begun: Callable[[], None] = lambda: None) -> None:

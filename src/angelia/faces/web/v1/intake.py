@@ -27,7 +27,7 @@ async def media_from_url(intake: Intake, url: str, name: str, param: str) -> Med
         raise not_possible(
             param, f"{url[:60]!r} is no data URL.", "Nothing is fetched for a program: send `data:TYPE;base64,…`."
         )
-    return await media_from_base64(intake, url[head.end() :], name or _named(head["mime"]), param)
+    return await media_from_base64(intake, url[head.end() :], name or name_of_mime(head["mime"]), param)
 
 
 async def media_from_base64(intake: Intake, data: str, name: str, param: str) -> Media:
@@ -49,10 +49,10 @@ async def media_from_base64(intake: Intake, data: str, name: str, param: str) ->
         raise ApiRefused(400, error.what, error.why, error.then, code="invalid_media", param=param) from error
 
 
-def _named(mime: str) -> str:
+def name_of_mime(mime: str) -> str:
     """A name for what came without one.
 
-    >>> _named("image/png"), _named("")
+    >>> name_of_mime("image/png"), name_of_mime("")
     ('image.png', 'file')
     """
     kind, _, rest = mime.lower().partition("/")

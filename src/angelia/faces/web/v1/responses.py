@@ -36,7 +36,7 @@ from angelia.faces.web.v1.response_request import (
     messages_in,
     require_possible_response,
 )
-from angelia.faces.web.v1.told_words import ToldWords
+from angelia.faces.web.v1.told_words import ToldWords, told_by_now
 from angelia.faces.web.v1.turn import Beat, FollowedTurn, TurnResult
 from angelia.faces.web.v1.turns import ApiTurns, TurnPlace, key_of, place_in
 from angelia.faces.web.web_conversations import WebConversations
@@ -170,12 +170,8 @@ def _with_rest(told: ToldWords, turn: FollowedTurn, result: TurnResult) -> str:
 
 def _all_words(turn: FollowedTurn, result: TurnResult) -> str:
     """The words that a stream would have told by now, from the log."""
-    told = ToldWords()
-    for entry in turn.session.log.entries[turn.seq :]:
-        told.stored(entry.fact)
-        if isinstance(entry.fact, e.TurnClosed | e.CallsHandedOver):
-            return _with_rest(told, turn, result)
-    return told.told
+    told = told_by_now(turn)
+    return _with_rest(told, turn, result) if result.over else told.told
 
 
 def response_object(turn: FollowedTurn, result: TurnResult, words: str) -> dict[str, Any]:

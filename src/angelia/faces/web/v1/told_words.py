@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.engine.reply_text import said_text, words_of
-from angelia.faces.web.v1.turn import Wrote
+from angelia.faces.web.v1.turn import FollowedTurn, Wrote
 
 _APART = "\n\n"
 
@@ -68,3 +68,13 @@ class ToldWords:
         self._goes_on = True
         self.told += more
         return more
+
+
+def told_by_now(turn: FollowedTurn) -> ToldWords:
+    """What a stream would have told of a turn by now, from the log alone; what it ended with is not added."""
+    told = ToldWords()
+    for entry in turn.session.log.entries[turn.seq :]:
+        if isinstance(entry.fact, e.TurnClosed | e.CallsHandedOver):
+            break
+        told.stored(entry.fact)
+    return told

@@ -1,6 +1,7 @@
 """A turn as a program follows it: words while they are written, entries as they are stored, and what it came to."""
 
 import asyncio
+import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
@@ -109,7 +110,10 @@ def turn_result(entries: Sequence[e.Entry], seq: int) -> TurnResult:
 
 
 class FollowedTurn:
-    """Follows the turn that a message opens, from before it is said; or from the log, where it was said earlier."""
+    """Follows the turn that a message opens, from before it is said; or from the log, where it was said earlier.
+
+    Whoever only looks at it lets it go, and nothing is left of it then.
+    """
 
     def __init__(self, conversations: WebConversations, session: Session) -> None:
         self.session = session
@@ -118,7 +122,7 @@ class FollowedTurn:
         self._news = asyncio.Event()
         entries = session.log.entries
         self._from_start = not (entries and isinstance(entries[-1].fact, e.ModelAsked))
-        self._end = session.live.watch(self._see)
+        self._end = weakref.finalize(self, session.live.watch(_weakly(self)))
         self.seq = 0
 
     @property
@@ -179,7 +183,7 @@ class FollowedTurn:
             pass
         return self.result()
 
-    def _see(self, event: live.LiveEvent) -> None:
+    def see(self, event: live.LiveEvent) -> None:
         """Called on the loop by whoever drives; pieces of one reply are joined, so that a slow reader costs little."""
         match event:
             case live.Committed(entries=entries):
@@ -195,3 +199,14 @@ class FollowedTurn:
             case _:
                 return
         self._news.set()
+
+
+def _weakly(turn: FollowedTurn) -> live.Watcher:
+    """Tells the turn as long as anybody has it."""
+    held = weakref.ref(turn)
+
+    def watcher(event: live.LiveEvent) -> None:
+        if (there := held()) is not None:
+            there.see(event)
+
+    return watcher
