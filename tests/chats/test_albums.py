@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from angelia.channels.capabilities import Capabilities, Kind
 from angelia.channels.settings import ChannelSettings
@@ -24,6 +25,7 @@ from angelia.store.media.blobs import BlobStore
 from angelia.store.sql.database import Database
 from angelia.store.tables.outbox import Outbox, Receipt
 from angelia.testing.channels.recording_channel import (
+    ABILITIES,
     WITH_ALBUMS,
     ChannelTrouble,
     FarEnd,
@@ -183,6 +185,43 @@ async def test_what_is_no_album_for_the_network_goes_one_by_one_and_nobody_is_to
     assert not any(one.text for one in gallery.seen)
 
 
+def files_are_lost(count: int) -> Callable[[str], ChannelTrouble]:
+    """An album in any case, and what is sent first and once more of so many files that go one by one."""
+    left = [ChannelTrouble.LOST_BEFORE] * 2 * count
+
+    def trouble(method: str) -> ChannelTrouble:
+        if method == "send_album":
+            left.clear()
+            return ChannelTrouble.LOST_BEFORE
+        return left.pop() if left and method == "send" else ChannelTrouble.NONE
+
+    return trouble
+
+
+@pytest.mark.parametrize(("abilities", "most"), [(ABILITIES, 4), (WITH_ALBUMS, 1)], ids=["one by one", "in an album"])
+async def test_files_that_nobody_knows_of_are_told_together(tmp_path: Path, abilities: Capabilities, most: int) -> None:
+    """One by one it is one message as well, but here no second passes in which the last could come."""
+    far = FarEnd(files_are_lost(10))
+    gallery = Gallery(tmp_path, far, abilities)
+    await gallery.pictures(10)
+    await gallery.delivered()
+    assert len(gallery.seen) <= most
+    told = "".join(one.text for one in gallery.seen)
+    assert [told.count(f"whether {n} arrived") for n in range(10)] == [1] * 10
+    statuses = Counter((one.origin == "notice", one.status) for one in await gallery.receipts())
+    assert statuses == {(False, "unknown"): 10, (True, "sent"): 10}
+
+
+async def test_what_is_told_of_many_files_is_as_many_messages_as_the_network_needs(tmp_path: Path) -> None:
+    far = FarEnd(files_are_lost(10))
+    gallery = Gallery(tmp_path, far, replace(ABILITIES, text_limit=500))
+    await gallery.pictures(10)
+    await gallery.delivered()
+    assert 2 < len(gallery.seen) < 10
+    assert all(len(one.text) <= 500 for one in gallery.seen)
+    assert sum(one.text.count("Nobody knows whether") for one in gallery.seen) == 10
+
+
 POINTS = ["delivery.started", "delivery.sent", "delivery.settled"]
 TROUBLES = [ChannelTrouble.NONE, ChannelTrouble.NOT_SENT, ChannelTrouble.LOST_BEFORE, ChannelTrouble.LOST_AFTER]
 
@@ -211,7 +250,7 @@ async def test_whatever_dies_no_picture_is_lost_and_none_is_there_twice_unmarked
     unknown = [one for one in receipts if one.status == "unknown"]
     lost = [one for n, one in enumerate(one for one in receipts if one.origin != "notice") if not there[str(n)]]
     assert all(one in unknown for one in lost), "a picture is lost, and nobody says so"
-    assert sum("Nobody knows whether" in one.text for one in gallery.seen) == len(unknown)
+    assert sum(one.text.count("Nobody knows whether") for one in gallery.seen) == len(unknown)
     assert len(albums - marked) <= 1, "an album is there twice, and no mark says so"
     assert not (idempotent and (marked or unknown or set(there.values()) != {1}))
     assert [one.status for one in receipts if one.origin.startswith("c") and one not in unknown] == ["sent"] * (

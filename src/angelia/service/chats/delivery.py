@@ -11,7 +11,8 @@
 | nothing at all | under the same key again; else, once the network is seen to work, once more with a mark |
 | nothing at all to the repeat, or no | it ends as `unknown`, and a notice says so |
 
-A notice tells what was lost, and must not be lost like it: it goes with a mark until it is known to be there.
+A notice tells what was lost, and must not be lost like it: it goes with a mark until it is known to be there. Several
+that wait one behind the other are one message.
 
 Files that stand together go by one call, those of several deliveries too: all of them are begun in one commit and
 settled in one, each with a receipt of its own, so that a crash between leaves all in doubt, and the same ones are
@@ -41,6 +42,7 @@ from angelia.core.errors import BadInput, NotFound, StoreDamaged
 from angelia.core.ids import Clock, DeliveryId, steady_clock
 from angelia.service.chats.albums import stands_in_albums, together
 from angelia.service.chats.messages import CannotSend, messages, open_words, repeated
+from angelia.service.chats.notices_together import joined, notices_together, tells_of_another, told_id
 from angelia.service.chats.open_channel import OpenChannel, Wait
 from angelia.service.chats.preview import MORE
 from angelia.service.chats.underway import Delivered, Outcome, Place, SendFailed, Underway, Unknown
@@ -100,17 +102,17 @@ class ChatDelivery:
 
     async def deliver(self, receipts: Sequence[Receipt]) -> Sequence[Receipt]:
         """Send what is missing of the first of some deliveries of one conversation, with those right behind it that
-        stand in one album with it; returns which are settled.
+        stand in one message with it, files in an album, notices in a text; returns which are settled.
 
         Raises:
             StoreError: a receipt could not be written; what was sent is marked as begun.
         """
         first = await self._underway(receipts[0])
         places = first.missing
-        if len(first.planned) == 1 and all(map(stands_in_albums, places)):
+        if len(first.planned) == 1 and all(stands_in_albums(one) or tells_of_another(one.receipt) for one in places):
             for receipt in receipts[1:]:
                 other = await self._underway(receipt)
-                if len(together([*places, *other.missing], self._abilities(receipt))) <= len(places):
+                if len(self._run([*places, *other.missing])) <= len(places):
                     break
                 places += other.missing
         await self._bring_all(places)
@@ -128,6 +130,13 @@ class ChatDelivery:
         planned = messages(receipt, self._line.channel, paths.__getitem__, self._stores.link)
         return Underway(receipt, planned, progress)
 
+    def _run(self, places: Sequence[Place]) -> Sequence[Place]:
+        """The first of them, and those right behind it that stand in one message with it."""
+        abilities = self._abilities(places[0].receipt)
+        if tells_of_another(places[0].receipt):
+            return notices_together(places, abilities.text_limit)
+        return together(places, abilities)
+
     def _abilities(self, receipt: Receipt) -> Capabilities:
         return abilities_for(self._line.channel, receipt.address)
 
@@ -135,23 +144,24 @@ class ChatDelivery:
         """Each message, together where they stand together; what became of it is written down before the next."""
         left = list(places)
         while left:
-            run = together(left, self._abilities(left[0].receipt))
-            if len(run) == 1 or not await self._bring_album(run):
+            run = self._run(left)
+            if len(run) == 1 or not await self._bring_together(run):
                 for place in run:
                     place.delivery.outcomes[place.number] = await self._bring(place)
                     await self._note([place.delivery], [place])
             del left[: len(run)]
 
-    async def _bring_album(self, run: Sequence[Place]) -> bool:
-        """Several files as one album, until it is known what became of it; False if they have to go one by one."""
+    async def _bring_together(self, run: Sequence[Place]) -> bool:
+        """Several messages as one, until it is known what became of it; False if they have to go one by one."""
         files = tuple(place.message for place in run if isinstance(place.message, OutFile))
-        album = OutAlbum(tuple(replace(file, reply_to="") for file in files), files[0].reply_to)
-        came = await _Tries(self, run, album).until_known(run[0].doubts)
+        album = OutAlbum(tuple(replace(file, reply_to="") for file in files), files[0].reply_to) if files else None
+        came = await _Tries(self, run, album or joined(run)).until_known(run[0].doubts)
         if isinstance(came, SendFailed) and not came.spent:
-            logger.info("an album for %s goes one by one: %s", run[0].receipt.address.door, came.why)
+            logger.info("what stands together for %s goes one by one: %s", run[0].receipt.address.door, came.why)
             return False
         for at, place in enumerate(run):
-            place.delivery.outcomes[place.number] = Delivered(came[at]) if isinstance(came, tuple) else came
+            name = came[at if files else 0] if isinstance(came, tuple) else ""
+            place.delivery.outcomes[place.number] = Delivered(name) if isinstance(came, tuple) else came
         await self._note([place.delivery for place in run], run)
         return True
 
@@ -353,9 +363,9 @@ class _Tries:
             self._failed += 1
             if self._failed >= self._most_tries:
                 return SendFailed(f"{failed} It was tried {self._failed} times.", spent=True)
-            if isinstance(failed, f.Unsure) and isinstance(self._message, OutAlbum):
+            if isinstance(failed, f.Unsure) and len(self._places) > 1:
                 await self._delivering.rest(pause(self._failed))
-                return Doubt()  # as long as it is in doubt no other file joins it, and its key stays the same
+                return Doubt()  # as long as it is in doubt no other joins it, and its key stays the same
             await self._put_off(pause(self._failed), str(failed))
         except f.Rejected as rejected:
             return SendFailed(str(rejected))
@@ -379,11 +389,6 @@ class _Tries:
 def preview_key(delivery: DeliveryId) -> str:
     """The key of a delivery's preview, for networks that absorb repeats."""
     return f"{delivery}.preview"
-
-
-def told_id(receipt: Receipt) -> DeliveryId:
-    """The id of the notice that tells what became of a delivery: it is told once."""
-    return DeliveryId(f"{receipt.id}.told")
 
 
 def without_markup(message: Outgoing | OutAlbum) -> Outgoing | OutAlbum:

@@ -18,7 +18,8 @@ from angelia.core.content import Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, place_named, sortable_id
-from angelia.service.chats.delivery import NOTICE, ChatDelivery, DeliveryStores, preview_key, told_id
+from angelia.service.chats.delivery import NOTICE, ChatDelivery, DeliveryStores, preview_key
+from angelia.service.chats.notices_together import tells_of_another, told_id
 from angelia.service.chats.open_channel import OpenChannel, Wait
 from angelia.service.chats.pause import Pause
 from angelia.service.chats.preview import MORE, Preview, as_it_grows
@@ -115,7 +116,7 @@ class ChatWriter:
         receipt = due[0]
         try:
             await self._wait(None, self._send_pause.left(self._stores.steady()))
-            if len(due) == 1 and self._may_grow(receipt):
+            if self._may_grow(due):
                 self._gathered = receipt
                 await self._wait(None, _GATHERED_S)
                 return
@@ -134,9 +135,14 @@ class ChatWriter:
         for one in settled:
             self._finish(one)
 
-    def _may_grow(self, receipt: Receipt) -> bool:
-        """Whether a file may still get others beside it: each call of a reply queues its own."""
-        if self._working is None or receipt is self._gathered or not albums_in(self._line.channel, receipt.address):
+    def _may_grow(self, due: Sequence[Receipt]) -> bool:
+        """Whether others may still come to stand in one message with it: each call of a reply queues its own file, and
+        what became of the last of several is told a moment after the first.
+        """
+        receipt = due[0]
+        if receipt is self._gathered or tells_of_another(receipt):
+            return receipt is not self._gathered
+        if len(due) > 1 or self._working is None or not albums_in(self._line.channel, receipt.address):
             return False
         return any(isinstance(part, Media) for part in receipt.parts)
 
