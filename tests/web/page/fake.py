@@ -29,7 +29,8 @@ Answer = tuple[int, object]
 
 
 class FakeServer:
-    """What the page asks is answered from `answers` by method and path, or by what `act` says of a write.
+    """What the page asks is answered from `answers` by method and path, or by what `act` says of a write; what is in no
+    table is not there, in the words of `failures`.
 
     `entries` is each conversation's log; a stream sends what is after `Last-Event-ID` or `after` from it, so that a cut
     loses nothing, then whatever `push` gives. `writes` is what the page has written: path and body.
@@ -37,6 +38,7 @@ class FakeServer:
 
     def __init__(self) -> None:
         self.answers: dict[str, object] = {}
+        self.failures: dict[str, dict[str, str]] = {}
         self.entries: dict[str, list[dict[str, Any]]] = {}
         self.writes: list[tuple[str, Any]] = []
         self.act: Callable[[str, Any], Answer | None] = lambda path, body: None
@@ -83,7 +85,7 @@ class FakeServer:
         return (
             (200, found)
             if found is not None
-            else (404, {"error": {"what": f"There is no {path}.", "why": "", "then": ""}})
+            else (404, {"error": self.failures.get(path) or {"what": f"There is no {path}.", "why": "", "then": ""}})
         )
 
     async def _static(self, path: str, send: Send) -> None:

@@ -70,6 +70,7 @@ def test_what_floats_and_what_is_wrong_has_no_barrier(chrome: Browser, fake: Fak
     fake.answers["/api/questions"] = {"questions": []}
     fake.answers |= {"/api/receipts": {"receipts": [], "more": ""}, "/api/schedules": {"schedules": []}}
     fake.answers.pop("/api/usage")
+    fake.failures["/api/usage"] = {"what": "`usage` cannot be read.", "why": "", "then": "Run `angelia doctor`."}
     for place, shows in {
         "overview": "text=Nothing waits for you",
         "usage": ".failure",
@@ -78,7 +79,26 @@ def test_what_floats_and_what_is_wrong_has_no_barrier(chrome: Browser, fake: Fak
         page.evaluate(f"location.hash = '#/{place}'")
         page.wait_for_selector(shows)
         _look(page, source, place, 320)
+        if place == "usage":
+            expect(page.locator(".failure")).to_contain_text("Run angelia doctor.")
+            assert page.locator(".failure code").all_inner_texts() == ["usage", "angelia doctor"]
     leave(page)
+
+
+def test_what_was_just_done_is_told_within_a_landmark_and_commands_in_it_as_such(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    refused = {"what": "It cannot be dropped.", "why": "", "then": "See `angelia notes`."}
+    fake.act = lambda path, body: (422, {"error": refused}) if path.startswith("/api/notes/") else None
+    page = visit(chrome, f"{address}/#/notes", reduced_motion="reduce")
+    page.locator(".rows a").first.click()
+    page.get_by_role("button", name="Drop it").click()
+    told = page.get_by_role("region", name="What was just done")
+    expect(told).to_contain_text("It cannot be dropped. See angelia notes.")
+    assert told.locator("code").all_inner_texts() == ["angelia notes"]
+    expect(page.get_by_role("alert").last).to_have_text("It cannot be dropped. See angelia notes.")
+    assert barriers(page, axe()) == []
+    page.context.close()
 
 
 def test_a_choice_and_an_ended_turn_have_no_barrier(chrome: Browser, fake: FakeServer, address: str) -> None:

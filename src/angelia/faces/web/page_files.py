@@ -83,7 +83,9 @@ def _read(folder: Traversable, within: str = "") -> dict[str, bytes]:
 
 
 def _style(text: str) -> str:
-    return _unindented(re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
+    """Without comments, and without blanks where they mean nothing."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    return re.sub(r"\s*([{};])\s*|([:,])\s+", r"\1\2", text).replace(";}", "}")
 
 
 def _script(text: str) -> str:

@@ -7,6 +7,7 @@ import { link } from "./route.js";
 import { Top } from "./shell.js";
 import { useSignal } from "./signal.js";
 import { Empty, Failure, Skeleton } from "./states.js";
+import { withCode } from "./with_code.js";
 
 /** What a path of the API answers; read again when something changed. @param {string} path */
 export function useAnswer(path) {
@@ -57,4 +58,4 @@ export const Details = ({ rows }) => html`<dl class="f2">${rows.filter(([, value
 export const Trail = ({ steps }) => html`<ol class="trail">${steps.map((step) => html`<li><span class=${names("node", step.node)}></span><time>${step.time}</time><div><span class=${names("st", step.state)}>${step.word}</span>${step.line && html`<p>${step.line}</p>`}</div><span class="num">${step.side || ""}</span></li>`)}</ol>`;
 
 /** @param {{tone: string, icon: import("./icons.js").IconName, title: string, children?: any}} props */
-export const Notice = ({ tone, icon, title, children }) => html`<div class=${names("note", tone)}><${Icon} name=${icon} /><div><p>${title}</p>${children && html`<p>${children}</p>`}</div></div>`;
+export const Notice = ({ tone, icon, title, children }) => html`<div class=${names("note", tone)}><${Icon} name=${icon} /><div><p>${withCode(title)}</p>${children && html`<p>${[children].flat().map(withCode)}</p>`}</div></div>`;

@@ -2,6 +2,7 @@
 import { html } from "./html.js";
 import { post } from "./api.js";
 import { useLater } from "./later.js";
+import { withCode } from "./with_code.js";
 
 /** Takes the code out of the address, if it holds one, and spends it. */
 export async function loginByFragment() {
@@ -15,5 +16,5 @@ export async function loginByFragment() {
 export function Login({ error }) {
   const { got, error: away, again } = useLater(() => import("./login_forms.js"));
   if (got) return html`<${got.LoginForms} error=${error} />`;
-  return html`<main class="login" id="main">${away && html`<div><h1>Log in</h1><p class="cannot" role="alert">${away.message} ${away.then}</p><button class="b" onClick=${again}>Try again</button></div>`}</main>`;
+  return html`<main class="login" id="main">${away && html`<div><h1>Log in</h1><p class="cannot" role="alert">${withCode(`${away.message} ${away.then}`)}</p><button class="b" onClick=${again}>Try again</button></div>`}</main>`;
 }

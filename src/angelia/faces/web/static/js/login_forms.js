@@ -5,9 +5,6 @@ import { Icon } from "./icons.js";
 import { Notice } from "./list_detail.js";
 import { passkeysWork, sign } from "./passkeys.js";
 
-/** What stands between backquotes is a command. @param {string} text */
-const withCode = (text) => text && text.split("`").map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
-
 /** @typedef {{password: boolean, passkey: any}} Ways */
 
 /** @param {{error: any}} props */
@@ -60,7 +57,7 @@ export function LoginForms({ error }) {
     <label class="lab" for="code">Link or code</label><div class="field"><input id="code" name="code" autocomplete="one-time-code" spellcheck="false" required /></div>
     <${Enter} busy=${busy === "link"} main=${!ways?.password && !passkey} word="Log in" /></form>`;
   return html`<main class="login" id="main"><div><${Icon} name="mark" cls="mark" /><h1>Log in</h1>
-    <div role="alert">${trouble && html`<${Notice} tone="bad" icon="failed" title=${trouble.message}>${withCode([trouble.why, trouble.then].filter(Boolean).join(" "))}<//>`}</div>
+    <div role="alert">${trouble && html`<${Notice} tone="bad" icon="failed" title=${trouble.message}>${[trouble.why, trouble.then].filter(Boolean).join(" ")}<//>`}</div>
     ${ways && html`${passkey && html`<${Enter} busy=${busy === "passkey"} main=${true} word="Log in with a passkey" act=${byPasskey} />`}
       ${passkey && ways.password && html`<p class="or">or</p>`}
       ${ways.password && html`<${Password} submit=${byPassword} busy=${busy === "password"} waits=${until > 0} main=${!passkey} />`}

@@ -1,6 +1,7 @@
 // What stands there when there is nothing yet, too much, or something is wrong.
 import { html, useEffect, useState } from "./html.js";
 import { Icon } from "./icons.js";
+import { withCode } from "./with_code.js";
 
 /** What would be here, and how. @param {{icon: import("./icons.js").IconName, title: string, children?: any}} props */
 export const Empty = ({ icon, title, children }) => html`<div class="empty"><${Icon} name=${icon} /><b>${title}</b><p>${children}</p></div>`;
@@ -16,4 +17,4 @@ export function Skeleton() {
 }
 
 /** What, why, what next. @param {{error: any, again?: () => void}} props */
-export const Failure = ({ error, again }) => html`<div class="failure"><div class="note" role="alert"><${Icon} name="failed" /><div><p>${error.message}</p><p>${[error.why, error.then].filter(Boolean).join(" ")}</p>${again && html`<div class="go"><button class="b" onClick=${again}>Try again</button></div>`}</div></div></div>`;
+export const Failure = ({ error, again }) => html`<div class="failure"><div class="note" role="alert"><${Icon} name="failed" /><div><p>${withCode(error.message)}</p><p>${withCode([error.why, error.then].filter(Boolean).join(" "))}</p>${again && html`<div class="go"><button class="b" onClick=${again}>Try again</button></div>`}</div></div></div>`;

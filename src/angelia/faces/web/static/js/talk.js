@@ -15,6 +15,7 @@ import { Top } from "./shell.js";
 import { useSignal } from "./signal.js";
 import { TalkLog } from "./talk_log.js";
 import { alertTo } from "./toasts.js";
+import { withCode } from "./with_code.js";
 import { VirtualList } from "./virtual_list.js";
 import { clock, door, folder } from "./words.js";
 
@@ -91,7 +92,7 @@ function ToEnd({ list }) {
 function Unsent({ letter }) {
   return html`<li class="live" data-key=${`said:${letter.key}`}><span class="node live"></span><div><div class="said"><h2 class="who"><b>You</b><span>${letter.trouble ? "not sent" : "is being stored"}</span><time>${clock(letter.at)}</time></h2>
     <div class="text"><p class="raw">${letter.text}</p></div>${letter.files.map((file) => html`<p class="from">${file.name}</p>`)}
-    ${letter.trouble && html`<p class="cannot">${letter.trouble}</p><div class="go"><button class="b" onClick=${() => send(letter)}>Send</button><button class="b bare" onClick=${() => dropSent(letter.key)}>Let it be</button></div>`}</div></div></li>`;
+    ${letter.trouble && html`<p class="cannot">${withCode(letter.trouble)}</p><div class="go"><button class="b" onClick=${() => send(letter)}>Send</button><button class="b bare" onClick=${() => dropSent(letter.key)}>Let it be</button></div>`}</div></div></li>`;
 }
 
 /** The page on which a conversation begins. */

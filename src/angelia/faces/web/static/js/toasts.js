@@ -1,6 +1,7 @@
 // What was just done, for a few seconds; and the one polite voice for screen readers.
 import { html } from "./html.js";
 import { Signal, useSignal } from "./signal.js";
+import { withCode } from "./with_code.js";
 
 /** @typedef {{id: number, text: string, undo: (() => void) | null}} Toast */
 /** @type {Signal<Toast[]>} */
@@ -10,9 +11,9 @@ const alerted = new Signal("");
 let last = 0;
 
 /** Beginnings, ends and questions; never pieces. @param {string} text */
-export const say = (text) => spoken.set(text);
+export const say = (text) => spoken.set(text.replaceAll("`", ""));
 /** A failure, at once. @param {string} text */
-export const alertTo = (text) => alerted.set(text);
+export const alertTo = (text) => alerted.set(text.replaceAll("`", ""));
 
 /** Never for an error, and never the only trace. @param {string} text @param {() => void} [undo] */
 export function toast(text, undo) {
@@ -25,6 +26,6 @@ export function toast(text, undo) {
 
 export function Toasts() {
   const shown = useSignal(toasts);
-  return html`<div class="toasts">${shown.map((one) => html`<div class="toast" key=${one.id}><span>${one.text}</span>${one.undo && html`<button class="b" onClick=${one.undo}>Undo</button>`}</div>`)}</div>
+  return html`${shown.length > 0 && html`<section class="toasts" aria-label="What was just done">${shown.map((one) => html`<div class="toast" key=${one.id}><span>${withCode(one.text)}</span>${one.undo && html`<button class="b" onClick=${one.undo}>Undo</button>`}</div>`)}</section>`}
     <div class="sr" role="status">${useSignal(spoken)}</div><div class="sr" role="alert">${useSignal(alerted)}</div>`;
 }

@@ -5,6 +5,7 @@ import { Details, ListDetail, useAnswer } from "../list_detail.js";
 import { make, passkeysWork } from "../passkeys.js";
 import { Empty } from "../states.js";
 import { toast } from "../toasts.js";
+import { withCode } from "../with_code.js";
 import { count, sentence, when } from "../words.js";
 import { Act } from "./acting.js";
 
@@ -74,6 +75,6 @@ function NewPasskey({ site, again }) {
   const cannot = !site ? "Passkeys are bound to a name, and this page was opened by an address." : !passkeysWork() ? "This browser has none." : "";
   return html`<div><h2>New passkey</h2><p>${cannot || `It will log in at ${site}: with this device, or with a key that you plug in.`}</p></div>
     ${!cannot && html`<section><form class="change" onSubmit=${keep}><label class="lab" for="passkey-name">What you call it</label><input id="passkey-name" name="name" class="field" maxlength="60" autocomplete="off" required placeholder="My phone" />
-      <div role="alert">${trouble && html`<p class="cannot">${[trouble.message, trouble.why, trouble.then].filter(Boolean).join(" ")}</p>`}</div>
+      <div role="alert">${trouble && html`<p class="cannot">${withCode([trouble.message, trouble.why, trouble.then].filter(Boolean).join(" "))}</p>`}</div>
       <p class="acts"><button class="b main" aria-disabled=${busy}>Make a passkey</button></p></form></section>`}`;
 }

@@ -7,6 +7,7 @@ import { go, link } from "../route.js";
 import { Empty, Failure, Skeleton } from "../states.js";
 import { count, sentence, size, when } from "../words.js";
 import { Act } from "./acting.js";
+import { withCode } from "../with_code.js";
 
 /** In the order in which they are listed. @type {Record<string, string>} */
 const STATES = { proposed: "wait", changed: "wait", new: "wait", pinned: "done", declined: "idle", unusable: "failed" };
@@ -57,7 +58,7 @@ function Fetch({ path, got }) {
       setBusy(false);
     }
   };
-  return html`<button class="b main" aria-disabled=${busy} onClick=${fetchThem}>${busy && html`<span class="st live"><span class="dot"></span></span>`}Read its files</button>${trouble && html`<p class="cannot" role="alert">${[trouble.message, trouble.why, trouble.then].filter(Boolean).join(" ")}</p>`}`;
+  return html`<button class="b main" aria-disabled=${busy} onClick=${fetchThem}>${busy && html`<span class="st live"><span class="dot"></span></span>`}Read its files</button>${trouble && html`<p class="cannot" role="alert">${withCode([trouble.message, trouble.why, trouble.then].filter(Boolean).join(" "))}</p>`}`;
 }
 
 /** @type {Record<string, string>} */
