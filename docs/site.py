@@ -70,6 +70,7 @@ NAV: dict[str, list[str]] = {
         *("how-to/keys.md", "how-to/secrets.md", "how-to/confinement.md", "how-to/guests.md", "how-to/backups.md"),
         *("how-to/one-persons-data.md", "how-to/retention.md", "how-to/audit.md", "how-to/files-elsewhere.md"),
         "how-to/log-in-postgresql.md",
+        "how-to/deploy.md",
         *("how-to/update.md", "how-to/container.md", "how-to/troubleshooting.md", "project/SECURITY.md"),
         "how-to/when-something-is-away.md",
     ],
