@@ -289,3 +289,44 @@ def test_the_socket_and_the_volumes_are_read_strictly(tmp_path: Path) -> None:
     for text in (f"{tmp_path}", f"{tmp_path}:data", f"{tmp_path}:/data:x", "/no/such/folder:/data"):
         with pytest.raises(ConfigError):
             volumes((text,))
+
+
+async def test_the_images_own_folder_is_worked_in_as_its_user_and_all_of_it_can_be_written(
+    contain: Contain, docker: Daemon, tmp_path: Path
+) -> None:
+    folder = tmp_path / "image"
+    folder.mkdir()
+    (folder / "given.txt").write_text("given")
+    (folder / "Dockerfile").write_text(f"FROM {IMAGE}\nENV KIND=lab\nWORKDIR /app\nCOPY given.txt .\n")
+    sandbox = contain(str(folder), workspace="image")
+    line = "pwd; cat given.txt; echo; id -u; echo $HOME $KIND; echo x >/etc/x && chown 7:7 /etc/x && stat -c %u /etc/x"
+    assert await shell(sandbox, line) == "/app\ngiven\n0\n/root lab\n7"
+    await place(sandbox, "made/a.txt", b"a")
+    await place(sandbox, "/tests/b.txt", b"b")
+    await place(sandbox, "/c.txt", b"c")
+    assert await shell(sandbox, "cat /app/made/a.txt /tests/b.txt /c.txt") == "abc"
+    assert await arrives(sandbox, "/etc/x") == b"x\n"
+    assert (await sandbox.describe()).workspace == "/app"
+    assert [*(tmp_path / "work").iterdir()] == []
+    told.clear()
+    again = contain(str(folder), "two", workspace="image")
+    assert await shell(again, "ls /etc/x given.txt 2>/dev/null; true") == "given.txt", "a container of its own"
+    assert told == [], "nothing was built a second time"
+
+
+async def test_an_image_without_a_folder_of_its_own_is_worked_in_at_its_root(contain: Contain) -> None:
+    sandbox = contain(workspace="image")
+    await place(sandbox, "here.txt", b"x")
+    assert await shell(sandbox, "pwd; cat /here.txt") == "/\nx"
+    assert await arrives(sandbox, "here.txt") == b"x"
+
+
+async def test_an_image_that_cannot_be_built_explains_itself(contain: Contain, tmp_path: Path) -> None:
+    (tmp_path / "image").mkdir()
+    nothing = contain(str(tmp_path / "image"))
+    assert "There is no Dockerfile" in str(await refused(nothing.describe(), SandboxMissing))
+    (tmp_path / "image/Dockerfile").write_text(f"FROM {IMAGE}\nCOPY away.txt .\n")
+    broken = contain(str(tmp_path / "image"))
+    error = await refused(broken.describe(), SandboxMissing)
+    assert "could not be built" in str(error)
+    assert "away.txt" in str(error)

@@ -52,7 +52,7 @@ begin() {
   while [ $((i += 1)) -le $roots ]; do
     eval "r=\$root$i n=\$name$i"
     for r in "$r" "$n"; do
-      case $rest in "$r"|"$r"/*) rest=${rest#"$r"}; eval "cd \"\$root$i\"" || say missing; return;; esac
+      case $rest in "$r"|"${r%/}"/*) rest=${rest#"${r%/}"}; eval "cd \"\$root$i\"" || say missing; return;; esac
     done
   done
   say outside
@@ -88,7 +88,7 @@ within() {
   i=0
   while [ $((i += 1)) -le $roots ]; do
     eval "r=\$root$i"
-    case $PWD/ in "$r"/*) return 0;; esac
+    case ${PWD%/}/ in "${r%/}"/*) return 0;; esac
   done
   return 1
 }
@@ -104,7 +104,7 @@ walk "$path"; follow
 feed() { [ $whole -gt 0 ] && dd bs=65536 count=$whole; [ $rest -gt 0 ] && head -c $rest; } 2>/dev/null
 look() { stat -L -c '%s %y' /proc/self/fd/3; }
 {
-  [ "$(readlink -n /proc/self/fd/3; echo .)" = "$PWD/$f." ] && [ -f /proc/self/fd/3 ] || say changed
+  [ "$(readlink -n /proc/self/fd/3; echo .)" = "${PWD%/}/$f." ] && [ -f /proc/self/fd/3 ] || say changed
   before=$(look); size=${before%% *}
   [ "$size" -gt "$limit" ] && say large "$size"
   printf 'ok %s\n' "$size"

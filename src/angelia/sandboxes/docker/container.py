@@ -21,7 +21,7 @@ LABEL = "angelia"
 HOME_LABEL = f"{LABEL}.home"
 """Its value is whose container it is (`sandboxes.shared.persistent.owner`)."""
 MEMORY_LABEL = f"{LABEL}.memory"
-"""It is there if workspace and home lie in the container's memory, and go with it."""
+"""It is there if workspace and home lie in the container alone, and go with it."""
 TMP = "/tmp"  # noqa: S108 - the container's own
 
 LOOK = 5
@@ -31,13 +31,16 @@ _LIVE += f"if [ $# -gt 1 ]; then n=0; else n=$((n + {LOOK})); fi; done"
 """The container's first process: ends, and the container with it, when it has been alone for $0 seconds."""
 _NOT_YET = ("created", "initialized")
 """Before it runs; the second word is Podman's (podman-ps(1), `--filter status`)."""
+_AS_ROOT = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
+"""What package managers need of root, where the image's own root may be changed (capabilities(7))."""
 _TRIES = 8
 _PAUSE = 0.05
 """Seconds until the second look, and twice as many each time: a name is taken before its container can be seen."""
 
 
 class ContainerPlan(Struct, frozen=True):
-    """What a container is to be. `workspace` and what is hidden are paths on both sides, `home` is one outside.
+    """What a container is to be. `workspace` and what is hidden are paths on both sides, `home` is one outside; in the
+    image's own folder they say nothing.
 
     `nothing` is an empty folder outside, laid over hidden folders. (Podman copies what it covers into a tmpfs.)
     """
@@ -89,6 +92,24 @@ async def ensure(engine: DockerEngine, plan: ContainerPlan, progress: Callable[[
     raise SandboxGone(f"The container {plan.name} comes and goes.", "Something else makes and removes it all the time.")
 
 
+async def workplace(engine: DockerEngine, image: str, progress: Callable[[str], None]) -> str:
+    """The folder in which an image works; it is fetched if it is not here.
+
+    Raises:
+        SandboxMissing: it cannot be had.
+        Unreachable: the daemon does not answer.
+    """
+    path, deed = f"/images/{image}/json", "look at an image"
+    try:
+        known = await engine.call("GET", path, deed=deed)
+    except DaemonRefused as error:
+        if error.status != 404:
+            raise
+        await pull(engine, image, progress)
+        known = await engine.call("GET", path, deed=deed)
+    return str(known["Config"].get("WorkingDir") or "/")
+
+
 def _was_somebody_else(error: DaemonRefused) -> bool:
     """Who has just removed it (404), or made it (409; Podman has no number for that)."""
     return error.status in (404, 409) or "already in use" in error.said
@@ -132,31 +153,37 @@ async def _body(engine: DockerEngine, plan: ContainerPlan) -> dict[str, Any]:
     # Podman (podman-run(1), `--tmpfs`) gives a tmpfs to the user by a word of its own; it tells of Buildah, Docker not
     owner = "U" if "BuildahVersion" in info else f"uid={uid},gid={gid}"
     idle = max(plan.settings.idle_minutes * 60, LOOK)
+    walls = _walls(plan, uid, gid, owner)
     body: dict[str, Any] = {
+        **walls,
         "Image": plan.image,
         "Entrypoint": ["/bin/sh", "-c", _LIVE, str(idle)],
         "Cmd": [],
-        "User": f"{uid}:{gid}",
         "WorkingDir": "/",
         "Hostname": "sandbox",
         "HostConfig": {
+            **walls["HostConfig"],
             "AutoRemove": True,
             "NetworkMode": plan.settings.network,
-            "ReadonlyRootfs": True,
-            "CapDrop": ["ALL"],
             "SecurityOpt": ["no-new-privileges"],
             "Memory": plan.settings.memory_mb * 1_000_000,
             "MemorySwap": plan.settings.memory_mb * 1_000_000,
             "NanoCpus": round(plan.settings.cpus * 1e9),
             "PidsLimit": plan.settings.processes,
-            "Mounts": _mounts(plan),
-            "Tmpfs": _tmpfs(plan, owner),
         },
     }
     digest = hashlib.sha256(msgspec.json.encode(body)).hexdigest()[:16]
     labels = {LABEL: plan.place, HOME_LABEL: plan.owner, f"{LABEL}.plan": digest}
-    in_memory = {MEMORY_LABEL: ""} if plan.settings.workspace == "tmpfs" else {}
+    in_memory = {} if plan.settings.outlives_container else {MEMORY_LABEL: ""}
     return body | {"Labels": labels | in_memory}
+
+
+def _walls(plan: ContainerPlan, uid: int, gid: int, owner: str) -> dict[str, Any]:
+    """Who commands are, and what they may change: next to nothing, or all of the image."""
+    if plan.settings.workspace == "image":
+        return {"HostConfig": {"CapDrop": ["ALL"], "CapAdd": list(_AS_ROOT), "Mounts": _mounts(plan)}}
+    host = {"ReadonlyRootfs": True, "CapDrop": ["ALL"], "Mounts": _mounts(plan), "Tmpfs": _tmpfs(plan, owner)}
+    return {"User": f"{uid}:{gid}", "HostConfig": host}
 
 
 def _refuse_limits(settings: DockerSettings) -> None:

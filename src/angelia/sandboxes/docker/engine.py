@@ -61,13 +61,19 @@ class DockerEngine:
             raise DaemonRefused(deed, answer.status_code, said(answer.content))
         return msgspec.json.decode(answer.content) if answer.content.strip() else None
 
-    async def lines(self, path: str, query: Mapping[str, str], *, deed: str) -> AsyncIterator[dict[str, Any]]:
-        """Post, and read the answer line by line as it comes, however long that takes."""
+    async def lines(
+        self, path: str, query: Mapping[str, str], *, deed: str, archive: AsyncIterator[bytes] | None = None
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Post, with a tar archive if there is one, and read the answer line by line as it comes, however long that
+        takes.
+        """
         import httpx2
 
         with self._in_plain_words():
             waiting = httpx2.Timeout(SECONDS, read=None)
-            async with self._http.stream("POST", path, params=query, timeout=waiting) as answer:
+            headers = {"content-type": "application/x-tar"} if archive else {}
+            sent = self._http.stream("POST", path, params=query, content=archive, headers=headers, timeout=waiting)
+            async with sent as answer:
                 if answer.status_code >= 400:
                     raise DaemonRefused(deed, answer.status_code, said(await answer.aread()))
                 async for line in answer.aiter_lines():

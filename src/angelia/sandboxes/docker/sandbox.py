@@ -12,7 +12,8 @@ from angelia.sandboxes.by_commands.commands import RunningCommands
 from angelia.sandboxes.by_commands.exec_stream import StreamedCommand
 from angelia.sandboxes.by_commands.files import FilesByExec
 from angelia.sandboxes.context import SandboxContext
-from angelia.sandboxes.docker.container import LOOK, TMP, ContainerPlan, ensure, remove
+from angelia.sandboxes.docker.build import built, is_folder
+from angelia.sandboxes.docker.container import LOOK, TMP, ContainerPlan, ensure, remove, workplace
 from angelia.sandboxes.docker.engine import DockerEngine
 from angelia.sandboxes.docker.exec_stream import ContainerExecStream, exec_wire
 from angelia.sandboxes.docker.keepalive import hold, hold_bound, said
@@ -55,8 +56,10 @@ class DockerSandbox(FilesByExec):
     Its root is read-only; the workspace (at its own path), a home and /tmp can be written. It has no capabilities, the
     person's own user id, and limits; network or none is its property, not a command's. It lives as long as somebody
     holds it and `idle_minutes` longer, so that a start after a crash finds it again; the last `close` removes it. While
-    it is held and nobody uses it for as long, it ends too, unless all that it holds is in memory; the next use makes it
+    it is held and nobody uses it for as long, it ends too, unless what was written goes with it; the next use makes it
     again.
+
+    With `workspace = "image"` it is the image as it is meant to run: its user, its folder, a root that can be written.
     """
 
     trusted = True
@@ -64,7 +67,8 @@ class DockerSandbox(FilesByExec):
     def __init__(
         self, image: str, place: SandboxContext, *, settings: DockerSettings | None = None, socket: str = ""
     ) -> None:
-        """`place.state` takes the conversation's home in the container; `socket` is the daemon's, found if not given.
+        """`image` is a name, or a folder of this machine with a `Dockerfile` (`/path`). `place.state` takes the
+        conversation's home in the container; `socket` is the daemon's, found if not given.
 
         Raises:
             NoSuchFile: the workspace is no folder of this machine.
@@ -80,9 +84,10 @@ class DockerSandbox(FilesByExec):
         self._image, self._place = image, place
         self._engine = DockerEngine(socket or socket_of(self._settings))
         self._volumes = volumes(self._settings.volumes)
-        if self._settings.workspace == "bind":
+        if self._settings.outlives_container:
             for volume in self._volumes:
                 refuse_within(volume, (str(self._bound.workspace), HOME))
+        self._inside = str(self._bound.workspace)
         self._making = asyncio.Lock()
         self._container = ""
         self._keeper: ContainerExecStream | None = None
@@ -105,8 +110,8 @@ class DockerSandbox(FilesByExec):
             try:
                 return await self._commands.start(
                     command,
-                    cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
-                    env=_ENVIRONMENT | {"TERM": "dumb"},
+                    cwd=os.path.join(self._inside, command.cwd),  # noqa: PTH118 - a path inside: other links
+                    env=self._environment | {"TERM": "dumb"},
                     open_wire=lambda line, errors: exec_wire(self._engine, container, ("/bin/sh", "-c", line), errors),
                 )
             except SandboxGone:
@@ -117,7 +122,12 @@ class DockerSandbox(FilesByExec):
         """See `sandboxes.terminal.HasShell`."""
         with self._idle.use():
             container = await self._ready()
-            return await run_shell(self._engine, container, str(self._bound.workspace), _ENVIRONMENT, terminal)
+            return await run_shell(self._engine, container, self._inside, self._environment, terminal)
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        """What all commands have beside what the image gives."""
+        return {} if self._settings.workspace == "image" else _ENVIRONMENT
 
     async def lives_on(self) -> bool:
         """See `sandboxes.shared.leftovers.HasLeftovers`."""
@@ -130,6 +140,9 @@ class DockerSandbox(FilesByExec):
 
     async def roots(self) -> Sequence[str]:
         """The folders that can be written."""
+        if self._settings.workspace == "image":
+            await self._ready()
+            return (self._inside, "/")
         return (str(self._bound.workspace), HOME, TMP, *(volume.inside for volume in self._volumes))
 
     def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
@@ -162,17 +175,16 @@ class DockerSandbox(FilesByExec):
         """See the port. The first call makes the container."""
         if self._described is None:
             seen = await look_around(await self.start(Command(shell=LOOK_AROUND, cwd="/", seconds=30.0)))
-            kept = "last as long as the container" if self._settings.workspace == "tmpfs" else "stay"
             self._described = Description(
                 name=f"docker:{self._image}",
                 system=seen.system,
-                workspace=str(self._bound.workspace),
+                workspace=self._inside,
                 confined=True,
                 network=self._network_limit.network,
                 always_networked=self._network_limit.networked,
                 notes=(
                     f"This is a container of the image {self._image}.",
-                    f"Only the workspace, the home and {TMP} can be written; the first two {kept}.",
+                    self._written(),
                     self._limits(),
                     "What a command leaves in the background ends with it.",
                     f"Programs found: {seen.programs}.",
@@ -180,9 +192,20 @@ class DockerSandbox(FilesByExec):
             )
         return self._described
 
+    def _written(self) -> str:
+        only = f"Only the workspace, the home and {TMP} can be written; the first two"
+        match self._settings.workspace:
+            case "bind":
+                return f"{only} stay."
+            case "tmpfs":
+                return f"{only} last as long as the container."
+            case "image":
+                return "All of it can be written, as far as its user may; what is written lasts as long as it does."
+
     def _limits(self) -> str:
         settings = self._settings
-        memory = f"{settings.tmp_mb:,} MB in {TMP}" if settings.tmp_mb else ""
+        own_tmp = settings.tmp_mb and settings.workspace != "image"
+        memory = f"{settings.tmp_mb:,} MB in {TMP}" if own_tmp else ""
         if memory and settings.workspace == "tmpfs":
             memory = f"{settings.tmp_mb:,} MB in each of {TMP}, the workspace and the home"
         parts = (processes(settings.processes), memory)
@@ -208,6 +231,10 @@ class DockerSandbox(FilesByExec):
                 if self._keeper is not None:
                     await self._keeper.close()
                 self._bound.make()
+                if is_folder(self._image):
+                    self._image = await built(self._engine, self._image, self._place.progress)
+                if self._settings.workspace == "image":
+                    self._inside = await workplace(self._engine, self._image, self._place.progress)
                 plan = self._plan()
                 self._stays = self._place.visit and await self._stays_as_found(plan.name)
                 container = await ensure(self._engine, plan, self._place.progress)
@@ -216,7 +243,7 @@ class DockerSandbox(FilesByExec):
             return self._container
 
     async def _hold(self, container: str) -> ContainerExecStream:
-        if self._settings.workspace == "tmpfs":
+        if not self._settings.outlives_container:
             return await hold(self._engine, container)
         try:
             return await hold_bound(self._engine, container, self._bound.home, HOME, self._place.state)
@@ -228,7 +255,7 @@ class DockerSandbox(FilesByExec):
     async def _rest(self) -> None:
         """Let the container go while we do not use it; everything but /tmp lies on this machine."""
         async with self._making:
-            if not self._container or not self._idle.unused or self._settings.workspace == "tmpfs":
+            if not self._container or not self._idle.unused or not self._settings.outlives_container:
                 return
             try:
                 await self._let_go()
@@ -237,7 +264,7 @@ class DockerSandbox(FilesByExec):
 
     async def _stays_as_found(self, name: str) -> bool:
         """Whether a visitor leaves the container there: one that is idle, and one whose files would go with it."""
-        if self._settings.workspace == "tmpfs":
+        if not self._settings.outlives_container:
             return not await in_use(self._engine, name)
         return await is_idle(self._engine, name)
 
@@ -287,7 +314,7 @@ class DockerSandbox(FilesByExec):
     def _roots(self, path: str) -> AllowedRoots | None:
         """Where a path is looked for on this machine; None where only the container knows."""
         ours = not path.startswith("/") or f"{path}/".startswith((f"{self._bound.workspace}/", f"{HOME}/"))
-        return self._bound.roots() if ours and self._settings.workspace == "bind" else None
+        return self._bound.roots() if ours and self._settings.outlives_container else None
 
     def list(self, path: str) -> AsyncIterator[FileStat]:
         """See the port."""
@@ -302,5 +329,7 @@ def open_sandbox(rest: str, place: SandboxContext, settings: object) -> DockerSa
         ConfigError: no image is named.
     """
     if not rest:
-        raise ConfigError("No image is named.", then="Write docker:IMAGE, such as docker:python:3.12.")
+        raise ConfigError(
+            "No image is named.", then="Write docker:IMAGE, such as docker:python:3.12, or the folder of a Dockerfile."
+        )
     return DockerSandbox(rest, place, settings=settings if isinstance(settings, DockerSettings) else None)

@@ -14,20 +14,26 @@ class DockerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Limits and looks of a container. 0 is no limit; `memory_mb` and `tmp_mb` are 1,000,000 bytes, `cpus` are cores.
 
     `workspace = "bind"` binds the workspace and a home of the conversation's own in; `"tmpfs"` keeps both in memory,
-    and nothing of the person's is seen. `volumes` are further folders, `/here:/inside` or `/here:/inside:rw`,
+    and nothing of the person's is seen; `"image"` works in the image's own folder, as the image's own user, and all of
+    it can be written, until the container goes. `volumes` are further folders, `/here:/inside` or `/here:/inside:rw`,
     and lie beside what is bound in. A container that nobody uses for `idle_minutes` ends by itself. `socket` is the
     daemon's, Docker's or Podman's; without it `DOCKER_HOST` says, else the first that is there.
     """
 
     socket: str = ""
     network: Literal["none", "bridge"] = "none"
-    workspace: Literal["bind", "tmpfs"] = "bind"
+    workspace: Literal["bind", "tmpfs", "image"] = "bind"
     memory_mb: int = 4000
     cpus: float = 0.0
     processes: int = 1000
     tmp_mb: int = 1000
     volumes: tuple[str, ...] = ()
     idle_minutes: int = 60
+
+    @property
+    def outlives_container(self) -> bool:
+        """Whether workspace and home are folders of this machine, so that they stay when the container goes."""
+        return self.workspace == "bind"
 
 
 def socket_of(settings: DockerSettings, environ: Mapping[str, str] = os.environ) -> str:

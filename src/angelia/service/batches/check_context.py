@@ -43,7 +43,8 @@ class CheckContext:
             return ran.status == 0, ran.output[-200:]
 
     `answer` are the words that closed the turn, `ending` is how it ended (`Answered`, `StepLimit`, …), `deliveries`
-    the files that were sent.
+    the files that were sent. `data` is what the task says to its check, `folder` where the task lies on this machine,
+    and `seconds` what a check has in all.
     """
 
     def __init__(self, told: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -51,6 +52,9 @@ class CheckContext:
         self.model: str = told["model"]
         self.answer: str = told["answer"]
         self.ending: str = told["ending"]
+        self.data: Mapping[str, Any] = told["data"]
+        self.folder = Path(told["folder"])
+        self.seconds: float = told["seconds"]
         self.deliveries = tuple(SentDelivery(**one) for one in told["deliveries"])
         self._reader, self._writer = reader, writer
         self._turn = asyncio.Lock()

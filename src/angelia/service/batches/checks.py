@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.content import Media
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, BadInput
 from angelia.sandboxes.port import Command, FileKind, NoSuchFile, Reach, Sandbox, SandboxError, reach_here
 from angelia.service.batches.check_process import CheckProcesses
 from angelia.service.batches.results import answer_of, last_ending
@@ -24,6 +24,7 @@ from angelia.store.media.blobs import BlobStore
 _MOST_OUTPUT = 10_000_000
 """Bytes that a command may write; who writes more is ended."""
 _KEPT = 1_000_000
+_SETUP_SECONDS = 600.0
 _MOST_READ = 64_000_000
 
 
@@ -52,6 +53,21 @@ async def put_files(sandbox: Sandbox, task: Task, files: Mapping[str, str], text
         await bring(sandbox, task.path(name), place, _unheard)
     for place, text in texts.items():
         await _write(sandbox, place, text.encode())
+
+
+async def set_up(sandbox: Sandbox, task: Task) -> None:
+    """Run what a task wants done before the model is asked.
+
+    Raises:
+        BadInput: it failed; says how.
+        SandboxError: it could not be run.
+    """
+    if not task.setup:
+        return
+    ran = await _ran(sandbox, Command(shell=task.setup, seconds=_SETUP_SECONDS))
+    if ran.status or ran.timed_out:
+        how = f"did not end within {_SETUP_SECONDS:.0f} s" if ran.timed_out else f"ended with {ran.status}"
+        raise BadInput(f"The set-up of the task {task.id} {how}: {ran.output.strip()[-500:]}")
 
 
 async def checked(work: CheckedWork, processes: CheckProcesses) -> e.Checked:
@@ -104,8 +120,12 @@ async def _ran(sandbox: Sandbox, command: Command) -> _Ran:
 
 def _told(work: CheckedWork) -> dict[str, Any]:
     ending = last_ending(work.entries)
+    task = work.trial.task
     return {
-        "task": work.trial.task.id,
+        "task": task.id,
+        "data": task.data,
+        "folder": task.folder,
+        "seconds": task.check_seconds,
         "model": work.trial.model,
         "answer": answer_of(work.entries),
         "ending": type(ending).__name__ if ending else "",

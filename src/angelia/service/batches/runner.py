@@ -28,13 +28,14 @@ from angelia.core.sentences import sentence
 from angelia.policy.approvers import nobody
 from angelia.sandboxes.registry import ELSEWHERE
 from angelia.service.batches.check_process import CheckProcesses
-from angelia.service.batches.checks import CheckedWork, checked, put_files
+from angelia.service.batches.checks import CheckedWork, checked, put_files, set_up
 from angelia.service.batches.results import MODEL_AWAY, TrialResult, cost_of, is_final, last_ending, result_of
 from angelia.service.batches.tasks import Task
 from angelia.service.batches.trials import TaskTrial, trials_of
 from angelia.service.conversation.conversations import Conversations
 from angelia.service.conversation.session import Session
 from angelia.service.files.attachments import Attachments
+from angelia.service.places.presets import Chosen
 from angelia.service.settings.config import Caps
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
@@ -45,7 +46,7 @@ GO_ON = "continue"
 
 
 class BatchDeps(Struct, frozen=True):
-    """What a batch needs of a home. `limits` hold for every turn; `spec_of` says what a sandbox's name means."""
+    """What a batch needs of a home. `limits` hold for every turn; `sandbox_of` says what a sandbox's name means."""
 
     conversations: Conversations
     transcript: Transcript
@@ -53,7 +54,7 @@ class BatchDeps(Struct, frozen=True):
     attachments: Attachments
     profile: Callable[[str], Profile]
     end_place: Callable[[PlaceId], Awaitable[None]]
-    spec_of: Callable[[str], str]
+    sandbox_of: Callable[[str], Chosen]
     limits: Caps
 
 
@@ -121,9 +122,17 @@ class BatchRunner:
             await self._processes.close()
 
     def _demand_own_sandboxes(self) -> None:
-        for name in {task.sandbox or self._plan.sandbox for task in self._plan.tasks}:
-            spec = self._deps.spec_of(name)
-            if spec.partition(":")[0] == "ssh":
+        for name, workspace in {(task.sandbox or self._plan.sandbox, task.workspace) for task in self._plan.tasks}:
+            chosen = self._deps.sandbox_of(name)
+            spec, kind = chosen.spec, chosen.spec.partition(":")[0]
+            if workspace == "image" and getattr(chosen.settings.get(kind), "workspace", "") != "image":
+                raise BadInput(
+                    f"A task is a container as a whole ({spec}): it is done in its image, as its user, who is mostly "
+                    "root there; containers are made with less here.",
+                    then="Say yes to that with --set sandbox.docker.workspace=image; and to the network, for tests "
+                    "that fetch what they need, with --set sandbox.docker.network=bridge.",
+                )
+            if kind == "ssh":
                 raise BadInput(
                     f"Tasks would meet in {spec}: it is one folder for all of them; nothing was asked.",
                     then="Use local, docker:IMAGE, apptainer:IMAGE or modal:IMAGE.",
@@ -185,7 +194,7 @@ class BatchRunner:
         parts = await self._parts(trial)
         name = trial.task.sandbox or self._plan.sandbox
         folder = self._plan.folder / "work" / trial.folder
-        if self._deps.spec_of(name).partition(":")[0] not in ELSEWHERE:
+        if self._deps.sandbox_of(name).spec.partition(":")[0] not in ELSEWHERE:
             await asyncio.to_thread(_make_anew, folder)
         session = conversations.begin(door=e.BATCH, workspace=folder, sandbox=name)
         crash_point("batch.before_said")
@@ -208,6 +217,7 @@ class BatchRunner:
         if not any(isinstance(entry.fact, e.ModelAsked) for entry in session.log.entries):
             await put_files(place.sandbox, trial.task, trial.task.files, trial.task.texts)
             crash_point("batch.files_put")
+            await set_up(place.sandbox, trial.task)
 
     async def _turn(self, trial: TaskTrial, session: Session) -> bool:
         """Drive it to an ending; whether it is worth another look."""

@@ -4,7 +4,8 @@
 
 A line of a `.jsonl` file is a task, and so is each `[[task]]` of a `.toml` file, whose `[defaults]` hold for all. In a
 folder each folder is one: `prompt.md` (or `task.toml` with a prompt), `files/` for the model's sandbox, `check.py` or
-`check.sh`, and `check/` with files that come into the sandbox for the check alone.
+`check.sh`, and `check/` with files that come into the sandbox for the check alone. Instances of SWE-bench and folders
+of Terminal-Bench and Harbor are known by their own fields and files (`formats/`).
 """
 
 import hashlib
@@ -12,13 +13,15 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.core.errors import BadInput
+from angelia.service.batches.formats.harbor_task import harbor_row, is_harbor_task
+from angelia.service.batches.formats.swe_instance import is_swe_instance, swe_row
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _PROMPT = "prompt.md"
@@ -36,10 +39,12 @@ class TaskCaps(Struct, frozen=True, forbid_unknown_fields=True):
 class Task(TaskCaps, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One task. `files` are put into the sandbox before the model is asked, by their paths there; `check_files` only
     before the check. `texts` are small files that are written out here. `pictures` and `attachments` go with the
-    prompt.
+    prompt. `setup` is a command that runs in the sandbox once the files are there.
 
-    `sandbox` and `model` are empty for those of the batch. `check` is a Python file or a command line, empty for none;
-    it has `check_seconds`. Paths are relative to where the task was read.
+    `workspace = "image"` is for tasks that are a container as a whole: they are done in the folder of its image, as its
+    user. `data` is told to the check, and to nobody else. `sandbox` and `model` are empty for those of the batch.
+    `check` is a Python file or a command line, empty for none; it has `check_seconds`. Paths are relative to where the
+    task was read.
     """
 
     id: str
@@ -48,11 +53,14 @@ class Task(TaskCaps, frozen=True, forbid_unknown_fields=True, kw_only=True):
     texts: Mapping[str, str] = {}
     pictures: tuple[str, ...] = ()
     attachments: tuple[str, ...] = ()
+    setup: str = ""
     sandbox: str = ""
+    workspace: Literal["", "image"] = ""
     model: str = ""
     check: str = ""
     check_files: Mapping[str, str] = {}
     check_seconds: float = 300.0
+    data: dict[str, Any] = {}
     folder: str = ""
 
     def path(self, name: str) -> Path:
@@ -100,7 +108,9 @@ def _in_file(source: Path) -> Iterator[Task]:
                 row = msgspec.json.decode(line)
             except msgspec.DecodeError as error:
                 raise BadInput(f"Line {number} of {source} is no JSON: {error}.") from error
-            yield _task(row, f"Line {number} of {source}", source.parent, f"{number:04}")
+            where = f"Line {number} of {source}"
+            told = swe_row(row, where, source.parent) if is_swe_instance(row) else row
+            yield _task(told, where, source.parent, f"{number:04}")
 
 
 def _in_toml(source: Path, text: str) -> Iterator[Task]:
@@ -114,16 +124,20 @@ def _in_toml(source: Path, text: str) -> Iterator[Task]:
 
 
 def _in_folder(source: Path) -> Iterator[Task]:
-    for folder in sorted(one for one in source.iterdir() if one.is_dir() and not one.name.startswith(".")):
+    inside = sorted(one for one in source.iterdir() if one.is_dir() and not one.name.startswith("."))
+    for folder in [source] if is_harbor_task(source) else inside:
         described, prompt = folder / _TOML, folder / _PROMPT
         row: dict[str, Any] = {}
         if described.exists():
             row = _toml(described.read_text("utf-8"), described)
+        if is_harbor_task(folder):
+            yield _task(harbor_row(folder, row), f"The task in {folder}", folder, folder.resolve().name)
+            continue
         if prompt.exists():
             row.setdefault("prompt", prompt.read_text("utf-8").strip())
-        for name, inside in (("files", "files"), ("check_files", "check")):
-            if (folder / inside).is_dir():
-                row.setdefault(name, {path: f"{inside}/{path}" for path in _all_in(folder / inside)})
+        for name, part in (("files", "files"), ("check_files", "check")):
+            if (folder / part).is_dir():
+                row.setdefault(name, {path: f"{part}/{path}" for path in _all_in(folder / part)})
         own = next((one for one in ("check.py", "check.sh") if (folder / one).is_file()), "")
         if own and "check" not in row:
             row["check"] = own

@@ -103,7 +103,7 @@ def batch_deps(app: "App") -> "BatchDeps":
         app.attachments,
         app.model_catalog.profile,
         app.places.end,
-        lambda name: chosen(sandboxes, name).spec,
+        lambda name: chosen(sandboxes, name),
         app.loaded.config.limits,
     )
 
