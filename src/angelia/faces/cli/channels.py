@@ -2,15 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from angelia.channels.capabilities import Capabilities
 from angelia.channels.capability_tables import bounds, hearing, sending, table_of
-from angelia.channels.incoming import Envelope
 from angelia.channels.port import HasLinking
 from angelia.channels.registry import OURS, find_channel, read_settings
 from angelia.core.entry import Address
@@ -22,10 +19,6 @@ from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
 from angelia.service.chats.channel_setup import drafted, make_owner, secret_file, secrets_of
 from angelia.service.settings.config_file import ConfigFile
-
-if TYPE_CHECKING:
-    from angelia.service.app import App
-    from angelia.service.chats.open_channel import OpenChannel
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -247,45 +240,17 @@ def test(name: str, to: str, **given: Any) -> int:
 
 async def _test(name: str, to: str, given: dict[str, Any]) -> int:
     from angelia.channels.outgoing import OutText
+    from angelia.service.chats.connected import connected
     from angelia.service.chats.gateway import Gateway
 
     app = await open_app(given)
     words = OutText("This is Angelia. If you can read this, messages arrive.")
     try:
         line = Gateway(app.chat_services).line(name)
-        async with _connected(app, name, line):
+        async with connected(line, app.db, app.loaded.home):
             with working(f"sending through {name}"):
                 number = await line.channel.send(Address(name, to), words, f"test.{app.clock()}")
     finally:
         await app.close()
     echo(f"Accepted by the network as message {number}.")
     return 0
-
-
-@asynccontextmanager
-async def _connected(app: "App", name: str, line: "OpenChannel") -> AsyncIterator[None]:
-    """Some channels send over the connection that `run` holds. What is linked has but one; what comes in meanwhile
-    waits for the gateway.
-    """
-    from angelia.service.chats.sole_connection import sole_connection
-
-    linked = isinstance(line.channel, HasLinking)
-    try:
-        async with sole_connection(app.db, app.loaded.home, name) if linked else nullcontext():
-            if not linked and not line.settings.connected:
-                yield
-                return
-            running = asyncio.create_task(line.channel.run(_waiting))
-            try:
-                yield
-            finally:
-                running.cancel()
-                await asyncio.gather(running, return_exceptions=True)
-    finally:
-        await line.channel.close()
-
-
-async def _waiting(_: Envelope) -> str:
-    """Takes nothing in."""
-    await asyncio.Event().wait()
-    return ""

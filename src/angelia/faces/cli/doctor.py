@@ -22,13 +22,17 @@ _MARKS = {CheckState.WELL: ("✔", "32"), CheckState.BROKEN: ("✘", "31"), Chec
 
 
 @click.command(
-    epilog="Examples:  angelia doctor  ·  angelia doctor --offline  ·  angelia doctor --crash-test --minutes 5"
+    epilog="Examples:  angelia doctor  ·  angelia doctor --offline  ·  angelia doctor --crash-test --minutes 5  ·  "
+    "angelia doctor --door telegram --to 4711"
 )
 @click.option("--offline", is_flag=True, help="Ask no model, MCP server, chat network and Modal: nothing is paid.")
 @click.option("--model", metavar="VENDOR:NAME", help="The model to look at.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended without you, and say what was done.")
 @click.option("--crash-test", is_flag=True, help="Kill it again and again on this disk, and certify what held.")
 @click.option("--walls", is_flag=True, help="Try what confines commands on this machine, and certify what held.")
+@click.option("--door", metavar="NAME", help="Hold a channel to its kit on its real account, and certify what held.")
+@click.option("--to", default="", metavar="CHAT", help="For --door: a chat that is for trying, such as your own id.")
+@click.option("--yes", is_flag=True, help="For --door: send there without asking.")
 @click.option("--minutes", type=click.FloatRange(min=0), default=5.0, show_default=True, help="For --crash-test.")
 @click.option("-o", "--output", type=click.Path(), default="angelia-certificate", help="The certificate's folder.")
 @settings_options
@@ -37,17 +41,23 @@ def doctor(offline: bool, fix: bool, **given: Any) -> int:
 
     What `--fix` cannot mend it says how to.
     """
-    if given["crash_test"] or given["walls"]:
+    if given["crash_test"] or given["walls"] or given["door"]:
         return _certified(given)
     return asyncio.run(_doctor(given, offline=offline, fix=fix))
 
 
 def _certified(given: dict[str, Any]) -> int:
     """Try it in a process of its own, beside the home and without touching it; the exit code is 1 where it broke."""
-    if given["crash_test"] and given["walls"]:
-        raise BadInput("--crash-test and --walls make a certificate each.", then="Call it once for each.")
-    what = "crash-test" if given["crash_test"] else "walls"
-    options = ("-o", given["output"], "--near", str(home_folder()), "--minutes", str(given["minutes"]))
+    wanted = [name for name in ("crash_test", "walls", "door") if given[name]]
+    if len(wanted) > 1:
+        raise BadInput("--crash-test, --walls and --door make a certificate each.", then="Call it once for each.")
+    if given["door"] and not given["to"]:
+        raise BadInput("No chat is named.", then="Name one that is for trying, such as your own id: --to CHAT.")
+    what = wanted[0].replace("_", "-")
+    options = ["-o", given["output"], "--near", str(home_folder()), "--minutes", str(given["minutes"])]
+    if given["door"]:
+        sets = [f"--set={one}" for one in given["sets"]]
+        options = [given["door"], *options, f"--to={given['to']}", *sets, *(["--yes"] if given["yes"] else [])]
     become([sys.executable, "-m", "angelia.testing.certificates", what, *options])
     return 0
 

@@ -29,7 +29,8 @@ _UNSEEN = dict.fromkeys(map(ord, "\u200b\u2060\ufeff")) | str.maketrans("∗ˍ�
 the place of its signs.
 """
 
-_GRAIN = {Units.UTF16: 2, Units.CHARACTERS: 1, Units.BYTES: 4}
+GRAIN = {Units.UTF16: 2, Units.CHARACTERS: 1, Units.BYTES: 4}
+"""How much of a limit 🦊 takes."""
 
 
 def word_checks(capabilities: Capabilities) -> list[ChannelCheck]:
@@ -74,7 +75,7 @@ async def _marked(make: Make) -> None:
     async with staged(make) as stage:
         dialect = stage.channel.dialect
         for words in ("inside", "a < b & c > d", 'it\'s "so"'):
-            for marked in _every_mark(dialect, words):
+            for marked in every_mark(dialect, words):
                 arrived = await stage.send(
                     OutText(words, f"{dialect.text('before')}\n{marked}\n{dialect.text('after')}")
                 )
@@ -82,7 +83,8 @@ async def _marked(make: Make) -> None:
                 expect(arrived.text.startswith("before") and arrived.text.endswith("after"), f"{arrived.text!r}")
 
 
-def _every_mark(dialect: Dialect, words: str) -> list[str]:
+def every_mark(dialect: Dialect, words: str) -> list[str]:
+    """All that a dialect can do with words."""
     inner = dialect.text(words)
     return [
         dialect.strong(inner),
@@ -103,7 +105,7 @@ def _every_mark(dialect: Dialect, words: str) -> list[str]:
 async def _longest(make: Make) -> None:
     async with staged(make) as stage:
         capabilities = stage.channel.capabilities
-        for one, size in (("x", 1), ("🦊", _GRAIN[capabilities.units])):
+        for one, size in (("x", 1), ("🦊", GRAIN[capabilities.units])):
             longest = one * (capabilities.text_limit // size)
             expect((await stage.send(OutText(longest))).text == longest, "the longest text arrived changed")
             to = stage.network.here
