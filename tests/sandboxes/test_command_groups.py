@@ -1,17 +1,36 @@
 """What a command may use up with all that it starts; seen where systemd can be asked for a scope, else skipped."""
 
+import asyncio
 import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from angelia.sandboxes.local.cgroup import CPU_WEIGHT
 from angelia.sandboxes.local.command_groups import GROUPS, memory_of
+from angelia.sandboxes.local.confined_program import confined_prefix, start_confined
 from angelia.sandboxes.local.resource_limits import MB, LocalSettings
 from angelia.sandboxes.port import Command, Reach
+from angelia.store.media.processes import MediaProcesses, program_folders
 from angelia.testing.sandboxes.acts import said, shell
+from tests.store.drawn import picture
 
 from .conftest import Build
+
+HOARDS = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+for _ in range(40):
+    segment = libc.shmget(0, 10_000_000, 0o1600)
+    at = libc.shmat(segment, None, 0)
+    ctypes.memset(at, 1, 10_000_000)
+    libc.shmdt(ctypes.c_void_p(at))
+"""
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
 
@@ -75,6 +94,60 @@ async def test_commands_weigh_less_for_a_processor_than_what_serves_people(build
     await running.kill()
     assert weights == {str(CPU_WEIGHT)}
     assert CPU_WEIGHT < 100  # what everything has that says nothing
+
+
+class Typed:
+    """A person's terminal, in which these lines are typed."""
+
+    kind, size = "dumb", (24, 80)
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = [f"{line}\n".encode() for line in lines]
+        self.shown = b""
+
+    async def read(self) -> bytes:
+        """See the port."""
+        return self._lines.pop(0) if self._lines else b""
+
+    def write(self, data: bytes) -> None:
+        """See the port."""
+        self.shown += data
+
+    def on_resize(self, act: Callable[[], None]) -> None:
+        """See the port."""
+
+
+async def test_a_persons_shell_is_held_as_commands_are(build: Build) -> None:
+    terminal = Typed("ulimit -f; exit 7")
+    assert await build(limits=LocalSettings(file_mb=5)).shell(terminal) == 7
+    assert b"\n4882\r" in terminal.shown
+
+
+async def test_a_persons_shell_has_a_group_and_is_told_what_it_met(build: Build, groups: Path) -> None:
+    before = {path.name for path in groups.iterdir()}
+    terminal = Typed("for n in $(seq 90); do sleep 20 & done", "exit")  # a shell drops the rest of a line
+    await build(limits=LocalSettings(processes=50)).shell(terminal)
+    assert b"It had 50 processes and threads, and" in terminal.shown
+    assert {path.name for path in groups.iterdir()} == before
+
+
+async def test_what_opens_media_has_a_group_for_what_the_kernel_holds_for_it(groups: Path) -> None:
+    """Segments of System V are in no process's own memory once it lets go of them, and stay with their namespace."""
+    before = {path.name for path in groups.iterdir()}
+    ours, theirs = socket.socketpair()
+    words = [*confined_prefix(program_folders()), sys.executable, "-I", "-B", "-c", HOARDS]
+    with ours, theirs:
+        process = start_confined(words, theirs.fileno(), 50_000_000)
+        status = await asyncio.to_thread(process.wait)
+    assert status == 128 + signal.SIGKILL
+    async with asyncio.timeout(30):
+        while {path.name for path in groups.iterdir()} != before:  # noqa: ASYNC110 - a thread removes it
+            await asyncio.sleep(0.01)
+
+
+async def test_media_are_opened_in_groups(groups: Path) -> None:
+    processes = MediaProcesses(lambda: confined_prefix(program_folders()), start=start_confined)
+    assert (await processes.check(picture((30, 20), "WEBP"))).width == 30
 
 
 async def test_what_runs_outside_of_the_confinement_has_no_group(build: Build, groups: Path) -> None:

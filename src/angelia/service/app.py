@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from angelia.core.ids import Clock, wall_clock
 from angelia.policy.situation import Mode
-from angelia.sandboxes.local.confined_program import confined_prefix
+from angelia.sandboxes.local.confined_program import confined_prefix, start_confined
 from angelia.sandboxes.local.process_ledger import reap_leftovers
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.sandboxes.workspace import snapshots_folder
@@ -104,7 +104,7 @@ class App:
         self.blobs = blobs_of(loaded, environ, in_log(db), shared_name(loaded, db))
         self.transcript = Transcript(db, self.blobs)
         files = loaded.config.files
-        self.media = MediaProcesses(lambda: confined_prefix(program_folders()), ahead=True)
+        self.media = MediaProcesses(lambda: confined_prefix(program_folders()), start=start_confined, ahead=True)
         self.renditions = Renditions(
             self.blobs, loaded.home / "renditions", self.media, keep_metadata=files.picture_metadata == "keep"
         )

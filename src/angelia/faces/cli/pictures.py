@@ -59,10 +59,10 @@ def drawn(path: Path, way: Way, columns: int) -> Painted:
 
     from PIL import Image
 
-    from angelia.sandboxes.local.confined_program import confined_prefix
+    from angelia.sandboxes.local.confined_program import confined_prefix, start_confined
     from angelia.store.media.processes import MediaProcesses, program_folders
 
-    processes = MediaProcesses(lambda: confined_prefix(program_folders()))
+    processes = MediaProcesses(lambda: confined_prefix(program_folders()), start=start_confined)
     try:
         small = asyncio.run(processes.redraw(path, _WIDE))
         with Image.open(BytesIO(small.data), formats=("PNG", "JPEG")) as picture:

@@ -16,7 +16,9 @@ ROOT = Path("/sys/fs/cgroup")
 CONTROLLERS = ("memory", "pids")
 CPU_WEIGHT = 25
 """Of a command's, or of all of them in a scope; everything else has 100 (`cpu.weight`). Who wants a processor that is
-not free gets four fifths of it before a command does; what is free, a command has whole."""
+not free gets four fifths of it before a command does; what is free, a command has whole. It counts beside a service of
+ours, whose sibling a scope is, and not beside a login's session, which lies elsewhere in the tree: each has half there.
+"""
 _GONE_S = 2.0
 """Until the kernel has let go of what was ended."""
 

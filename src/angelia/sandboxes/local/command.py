@@ -99,7 +99,7 @@ class LocalRunning:
         self._ended: asyncio.Future[Exit] = self._loop.create_future()
         self._timed_out = False
         self._killing: asyncio.Task[None] | None = None
-        self._group = self._loop.run_in_executor(None, _grouped, gate, self._process.pid, start) if gate >= 0 else None
+        self._group = self._loop.run_in_executor(None, grouped, gate, self._process.pid, start) if gate >= 0 else None
         self._timer = self._loop.call_later(seconds, self._time_out) if seconds else None
         self._watching = self._loop.create_task(self._watch())
         self._looking = self._loop.create_task(self._look_after(self._limits)) if self._limits else None
@@ -232,12 +232,15 @@ def _wake(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
-def _grouped(gate: int, pid: int, start: Start) -> LimitedCommand | None:
-    """Let it begin once it is in a group of its own, or there is none to be had. It waits: for a thread."""
+def grouped(gate: int, pid: int, start: Start) -> LimitedCommand | None:
+    """Let it begin, by closing `gate` where there is one, once it is in a group of its own, or there is none to be had.
+    It waits: for a thread.
+    """
     try:
-        return GROUPS.limited(pid, start.mark, start.limits) if start.limits else None
+        return GROUPS.limited(pid, start.mark, start.limits) if start.limits and may_be_had() else None
     finally:
-        os.close(gate)
+        if gate >= 0:
+            os.close(gate)
 
 
 def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes, int]:
@@ -263,9 +266,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes, in
         os.set_blocking(ours, False)
         argv = handed_on(start, passed)
         if start.limits:
-            waits, gate = os.pipe()
-            passed.append(waits)
-            argv[1:1] = ["--args", str(waits)]
+            gate = gated(argv, passed)
         stdin = _readable_file(start.stdin) if start.stdin else None
         nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)  # here: see `Watch.launch`
         process = start.launch(
@@ -326,6 +327,14 @@ def handed_on(start: Start, passed: list[int]) -> list[str]:
         passed.append(_in_memory(start.seccomp))
         argv[1:1] = ["--seccomp", str(passed[-1])]
     return argv
+
+
+def gated(argv: list[str], passed: list[int]) -> int:
+    """Have bubblewrap wait for words that never come: what is to be closed when it may begin (bwrap(1), `--args`)."""
+    waits, gate = os.pipe()
+    passed.append(waits)
+    argv[1:1] = ["--args", str(waits)]
+    return gate
 
 
 def _in_memory(content: bytes) -> int:

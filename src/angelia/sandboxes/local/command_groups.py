@@ -80,14 +80,18 @@ class CommandGroups:
 
     def limited(self, pid: int, name: str, settings: LocalSettings) -> LimitedCommand | None:
         """Put a process that has started nothing yet into a group of its own; None where that cannot be."""
+        group = self.group(pid, name, {"memory.max": memory_of(settings), "pids.max": settings.processes})
+        return LimitedCommand(group, settings) if group else None
+
+    def group(self, pid: int, name: str, limits: dict[str, int]) -> Cgroup | None:
+        """The same, with limits as `Cgroup` has them."""
         with self._lock:
             folder = self._found()
             if folder is None:
                 return None
-            limits = {"memory.max": memory_of(settings), "pids.max": settings.processes}
             try:
                 group = Cgroup(folder, name, limits)
-                return LimitedCommand(group, settings) if self._taken(group, pid) else None
+                return group if self._taken(group, pid) else None
             except OSError as error:
                 self._give_up(error)
                 logger.warning("Commands have only the limits of single processes from now on: %s.", self.why_not)

@@ -11,8 +11,9 @@ from contextlib import suppress
 from functools import partial
 
 from angelia.deadline import within
-from angelia.sandboxes.local.command import Start, handed_on, until_dead
+from angelia.sandboxes.local.command import Start, gated, grouped, handed_on, until_dead
 from angelia.sandboxes.local.processes import MARK, end, living_tree
+from angelia.sandboxes.local.resource_limits import put_limits
 from angelia.sandboxes.port import SandboxError
 from angelia.sandboxes.terminal import Terminal
 
@@ -20,8 +21,8 @@ _CHUNK = 64 * 1024
 
 
 async def in_terminal(start: Start, terminal: Terminal, begun: Callable[[int], None]) -> int:
-    """Run it to its end; `begun` is told its number. Never the person's own terminal: what is confined could type in
-    that (ioctl_tty(2), TIOCSTI).
+    """Run it to its end; `begun` is told its number. What it meets of its limits is written at the end. Never the
+    person's own terminal: what is confined could type in that (ioctl_tty(2), TIOCSTI).
 
     Raises:
         SandboxError: it could not be started.
@@ -29,13 +30,14 @@ async def in_terminal(start: Start, terminal: Terminal, begun: Callable[[int], N
     ours, theirs = os.openpty()
     try:
         _resize(ours, terminal)
-        process = _spawned(start, theirs)
+        process, gate = _spawned(start, theirs)
     except BaseException:
         os.close(ours)
         raise
     finally:
         os.close(theirs)
     begun(process.pid)
+    grouping = asyncio.ensure_future(asyncio.to_thread(grouped, gate, process.pid, start))
     terminal.on_resize(lambda: _resize(ours, terminal))
     typing = asyncio.create_task(_type(ours, terminal))
     showing = asyncio.create_task(_show(ours, terminal))
@@ -50,22 +52,35 @@ async def in_terminal(start: Start, terminal: Terminal, begun: Callable[[int], N
         await asyncio.gather(typing, showing, return_exceptions=True)
         await end(lambda: living_tree(process.pid, start.mark), grace=0)
         os.close(ours)
+        group = await grouping
+        for note in await asyncio.to_thread(group.end) if group else ():
+            terminal.write(f"\r\n{note}\r\n".encode())
         status = process.wait()
     return status if status >= 0 else 128 - status
 
 
-def _spawned(start: Start, theirs: int) -> "subprocess.Popen[bytes]":
-    passed = list[int]()
+def _spawned(start: Start, theirs: int) -> "tuple[subprocess.Popen[bytes], int]":
+    """It, and what is to be closed when it may begin; -1 where it does by itself."""
+    passed, gate = list[int](), -1
     try:
-        return subprocess.Popen(  # noqa: S603 - the person's own shell
-            handed_on(start, passed),
+        argv = handed_on(start, passed)
+        if start.limits:
+            gate = gated(argv, passed)
+        process = subprocess.Popen(  # noqa: S603 - the person's own shell
+            argv,
             env={**start.env, MARK: start.mark},
             cwd=start.cwd,
             pass_fds=(theirs, *passed),
             preexec_fn=partial(os.login_tty, theirs),
         )
+        if start.limits:
+            put_limits(process.pid, start.limits)
     except (OSError, ValueError) as error:
+        if gate >= 0:
+            os.close(gate)
         raise SandboxError(f"No shell could be started: {error}.") from error
+    else:
+        return process, gate
     finally:
         for handle in passed:
             os.close(handle)

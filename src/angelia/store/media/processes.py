@@ -80,8 +80,21 @@ class NotStarted(BadInput):
         super().__init__(f"What opens pictures and PDFs could not be started ({argv[0]}): {why}.", then="See doctor.")
 
 
+Start = Callable[[Sequence[str], int, int], "subprocess.Popen[bytes]"]
+"""Starts a command line with a descriptor as its input, and so many bytes of memory; it raises OSError."""
+
+
+def start_plain(argv: Sequence[str], stdin: int, memory: int) -> "subprocess.Popen[bytes]":
+    """As a process of ours, which limits its memory itself."""
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen(  # noqa: S603 - a fixed command line
+        argv, stdin=stdin, stdout=nothing, stderr=nothing, env={"LANG": "C.UTF-8"}, cwd="/", start_new_session=True
+    )
+
+
 class MediaProcesses:
-    """Opens media. `launch` is called once and gives the words before the command that confine it, none for none.
+    """Opens media. `launch` is called once and gives the words before the command that confine it, none for none;
+    `start` starts it.
 
     With `ahead` a process is started in advance after each medium, and waits some seconds for the next one; then
     `close` is to be called. `limits` are those of each type of media.
@@ -91,10 +104,11 @@ class MediaProcesses:
         self,
         launch: Callable[[], Sequence[str]] = tuple,
         *,
+        start: Start = start_plain,
         ahead: bool = False,
         limits: Mapping[MediaType, MediaLimits] = LIMITS,
     ) -> None:
-        self._launch = launch
+        self._launch, self._begin = launch, start
         self._ahead = ahead
         self.limits = limits
         self._argv: tuple[str, ...] = ()
@@ -209,7 +223,8 @@ class MediaProcesses:
     def _start(self, of: MediaType) -> "_Process":
         limits = self.limits[of]
         try:
-            return _Process([*self._argv, of, f"{limits.seconds}", f"{limits.memory}", *code_folders()])
+            words = [*self._argv, of, f"{limits.seconds}", f"{limits.memory}", *code_folders()]
+            return _Process(lambda stdin: self._begin(words, stdin, limits.memory))
         except OSError as error:
             raise NotStarted(self._argv, error.strerror or str(error)) from error
 
@@ -238,21 +253,13 @@ def _links(path: str) -> Iterator[str]:
 class _Process:
     """One process, and the socket to it."""
 
-    def __init__(self, argv: Sequence[str]) -> None:
+    def __init__(self, begin: Callable[[int], "subprocess.Popen[bytes]"]) -> None:
         self._socket, theirs = socket.socketpair()
         self._socket.setblocking(False)
         try:
             with theirs:
                 # Here, on the loop's thread, and not on another: the process dies with the thread that started it.
-                self._process = subprocess.Popen(  # noqa: S603 - a fixed command line
-                    argv,
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env={"LANG": "C.UTF-8"},
-                    cwd="/",
-                    start_new_session=True,
-                )
+                self._process = begin(theirs.fileno())
         except OSError:
             self._socket.close()
             raise
