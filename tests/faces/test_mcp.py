@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from angelia.testing.model.steps import Step, call, say
-from tests.faces.angelia import Place, serving
+from tests.faces.angelia import Place, requests, serving
 from tests.mcp.reached import BARE
 from tests.promise.lives import ROOT
 
@@ -103,6 +103,26 @@ def test_prompts_are_offered_as_commands_with_their_words(tmp_path: Path) -> Non
             terminal.sees("Planned.")
         [message] = [fact for fact in place.log() if fact["kind"] == "UserSaid"]
     assert "(plan bed='north')" in message["parts"][0]["text"]
+
+
+def test_what_a_server_serves_is_offered_behind_an_at_and_sent_with_the_message(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Carrots."), say("So it is.")]) as place:
+        put_shelf(place)
+        with place.chat() as terminal:
+            terminal.types("/prompts")
+            terminal.sees("/shelf:plan bed=…")
+            terminal.press("What grows in @north")
+            terminal.sees("shelf:shelf://beds/north")
+            terminal.press("\t?\r")
+            terminal.sees("Carrots.")
+            terminal.types("And @shelf:shelf://attic, @nobody:x?")
+            terminal.sees("Not attached: The MCP server shelf lists nothing at shelf://attic.")
+            terminal.sees("So it is.")
+        first, second = [fact for fact in place.log() if fact["kind"] == "UserSaid"]
+        assert "Carrots, since April." in json.dumps(requests(place)[0])
+    assert (first["parts"][0]["text"], first["forwarded"]) == ("What grows in @shelf:shelf://beds/north?", True)
+    assert first["parts"][2]["name"] == "north"
+    assert (len(second["parts"]), second.get("forwarded", False)) == (1, False)
 
 
 def put_shelf(place: Place) -> None:

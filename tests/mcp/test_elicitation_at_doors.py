@@ -192,7 +192,7 @@ async def test_an_editor_is_asked_by_its_forms_or_in_words(tmp_path: Path, forms
 
 async def test_the_page_answers_a_form_and_sends_a_prompt(tmp_path: Path) -> None:
     asking, said = Asking(), ["South", "12", "yes", "Send it"]
-    script = [call("garden__plant", {}), say("Planted."), say("Planned.")]
+    script = [call("garden__plant", {}), say("Planted."), say("Planned."), say("Green.")]
     async with at_a_site(asking.server, "new") as url, ModelServer(script) as model:
         garden = {"url": url, "allow": True}
         shelf = {"command": [sys.executable, "-m", "tests.mcp.shelf"], "env": {"PYTHONPATH": PYTHONPATH}}
@@ -210,9 +210,20 @@ async def test_the_page_answers_a_form_and_sends_a_prompt(tmp_path: Path) -> Non
             prompt = await page.says(conversation, "/shelf:plan bed=north", "key-0002")
             assert prompt["stored"]
             told = await page.until(conversation, "TurnClosed", closed["seq"])
+            at = f"/api/conversations/{conversation}/messages"
+            refused = await page.post(at, {"text": "What is @shelf:shelf://attic?", "key": "key-0003"})
+            assert "lists nothing at shelf://attic" in refused.json()["error"]["what"]
+            await page.says(conversation, "How is @shelf:shelf://picture, then?", "key-0004")
+            [read] = [
+                one
+                for one in await page.until(conversation, "TurnClosed", told[-1]["seq"])
+                if one["kind"] == "UserSaid"
+            ]
     assert [one.content for one in asking.heard] == [{"bed": "s", "depth": 12, "again": True}]
     [message] = [one for one in told if one["kind"] == "UserSaid"]
     assert message["forwarded"]
+    assert read["forwarded"]
+    assert (read["parts"][2]["name"], read["parts"][2]["mime"]) == ("picture", "image/png")
 
 
 @pytest.mark.parametrize(("named", "literal"), [("c1_0~1", True), ("c1_0", False)])

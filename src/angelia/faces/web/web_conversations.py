@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from msgspec.structs import replace
 
 from angelia.core import entry as e
-from angelia.core.content import Content
+from angelia.core.content import Content, Text
 from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound, StoreBusy, StoreUnreachable
 from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
@@ -26,6 +26,7 @@ from angelia.faces.web.request import RequestRefused
 from angelia.faces.web.watched_conversation import WatchedConversation
 from angelia.policy.approvers import Approvers
 from angelia.sandboxes.workspace import make_own_folder, unfit, work_folder
+from angelia.service.conversation.named_resources import named_resources
 from angelia.service.conversation.session import Session
 from angelia.service.models.choice import choose
 from angelia.service.settings.rules import tighter
@@ -171,15 +172,28 @@ class WebConversations:
 
         Raises:
             NotFound: there is no such conversation.
-            BadInput: there is nothing in it.
+            BadInput: there is nothing in it, or it names something of an MCP server that cannot be had.
             ConfigError, SandboxError, KeyMissing: it cannot be answered as configured; nothing was stored.
             StoreError: it could not be stored.
         """
         async with self._lock(conversation):
             session = await self._driven(conversation)
             address = e.Address(DOOR, conversation)
+            if not forwarded and (named := await self._named(session, parts)):
+                parts, forwarded = [*parts, *named], True
             key = f"{conversation}:{key}"
             return await session.say(parts, address=address, key=key, arrival=arrival, forwarded=forwarded)
+
+    async def _named(self, session: Session, parts: Sequence[Content]) -> tuple[Content, ...]:
+        """What MCP servers serve that a message names by an @."""
+        text = "\n".join(part.text for part in parts if isinstance(part, Text))
+        if "@" not in text:
+            return ()
+        servers = self._app.conversations.toolbox(session).servers
+        named = await named_resources(text, servers, self._app.intake)
+        if named.missing:
+            raise BadInput(" ".join(named.missing), then="Send it without its @, or try again.")
+        return named.parts
 
     async def stop(self, conversation: ConversationId) -> bool:
         """Ask the running turn to stop; False when none runs. One that nobody drives, since a program has to bring

@@ -9,7 +9,7 @@ from angelia.core.ids import CallId
 from angelia.tools.mcp.connection import Connecting, Gone, McpConnection, Ready, Waiting
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable
 from angelia.tools.mcp.resource_tools import FindResources, ReadResource
-from angelia.tools.mcp.served import ServedPrompt, quoted_prompt
+from angelia.tools.mcp.served import ServedPrompt, ServedResource, quoted_prompt
 from angelia.tools.mcp.server import Server
 from angelia.tools.mcp.servers import Servers, trouble
 from angelia.tools.mcp.settings import ServerSettings
@@ -17,6 +17,8 @@ from angelia.tools.mcp.transports import Transports
 from angelia.tools.port import ConversationContext, Tool
 
 if TYPE_CHECKING:
+    import mcp_types as types
+
     from angelia.skills.served import ServedSkill
 
 WORTH_SAYING_S = 0.5
@@ -98,6 +100,33 @@ class McpTools:
 
     def _with_resources(self) -> list[McpConnection]:
         return [one for one in self.servers.all if one.offers.resources]
+
+    def has(self, server: str) -> bool:
+        """Whether a server of this name is one of the conversation's."""
+        return server in self._settings or self.servers.get(server) is not None
+
+    @property
+    def known_resources(self) -> dict[str, ServedResource]:
+        """What the servers that were reached so far list to be read, by `SERVER:ADDRESS`; without templates."""
+        return {
+            f"{one.server.name}:{resource.uri}": resource
+            for one in self.servers.all
+            for resource in one.offers.resources
+            if not resource.template
+        }
+
+    async def resource(self, name: str) -> "list[types.TextResourceContents | types.BlobResourceContents]":
+        """What is served at an address, named `SERVER:ADDRESS`.
+
+        Raises:
+            Unavailable: the server cannot be reached, or waits for a yes.
+            BadInput: it does not give it.
+        """
+        server, _, address = name.partition(":")
+        try:
+            return await self._named(server).contents(address)
+        except (ServerRefused, ServerLost) as fault:
+            raise BadInput(f"The MCP server {server} does not give {address}: {fault}.") from fault
 
     @property
     def known_prompts(self) -> tuple[ServedPrompt, ...]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from angelia.faces.cli.chat.conversation_view import ConversationView
     from angelia.faces.cli.chat.talk import Talk
     from angelia.service.app import App
-    from angelia.service.conversation.session import Session
+from angelia.service.conversation.session import Session
 
 
 class CommandsOfChat(TerminalPort, Protocol):
@@ -397,9 +397,21 @@ class ChatApp:
     async def say(self, text: str, arrival: e.Arrival = e.Arrival.STEER, *, forwarded: bool = False) -> None:
         """Send a message with what is attached; it is stored when this returns."""
         words: list[Content] = [Text(text)] if text.strip() else []
-        parts, address = [*words, *self.attached], e.Address("terminal")
+        named = () if forwarded or "@" not in text else await self._read_named(text)
+        parts, address = [*words, *self.attached, *named], e.Address("terminal")
+        forwarded = forwarded or bool(named)
         await self.session.say(parts, address=address, arrival=arrival, forwarded=forwarded)
         self._let_go_of_attached()
+
+    async def _read_named(self, text: str) -> tuple[Content, ...]:
+        """What MCP servers serve that a message names by an @; what cannot be had is told, and the words go on."""
+        from angelia.service.conversation.named_resources import named_resources
+
+        servers = self.app.conversations.toolbox(self.session).servers
+        named = await named_resources(text, servers, self.app.intake)
+        for why in named.missing:
+            self.screen.warn(f"Not attached: {why}")
+        return named.parts
 
     async def _attach_mentioned(self, text: str) -> None:
         """Attach the files that a message names by an @; of one that cannot be it is said, and the words go on. Where

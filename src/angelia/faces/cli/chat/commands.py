@@ -1,6 +1,6 @@
 """What the terminal lends to a command, and how it shows what a command comes to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from angelia.faces.cli.chat.app import ChatApp
     from angelia.faces.cli.chat.completion import Completions
     from angelia.service.conversation.session import Session
-    from angelia.tools.mcp.served import ServedPrompt
+    from angelia.tools.mcp.served import ServedPrompt, ServedResource
 
 KEYS = (
     ("Enter", "send; while a turn runs, it is read at the next step"),
     ("Alt-Enter", "a new line; so does a backslash at the end of the line"),
     ("Tab", "complete a command or a path"),
-    ("@PATH", "attach a file of the folder; Tab offers them"),
+    ("@PATH", "attach a file of the folder, @SERVER:ADDRESS what an MCP server serves; Tab offers them"),
     ("!COMMAND", "run it here yourself; the model reads what it wrote"),
     ("Up, Ctrl-R", "earlier messages, and a search in them"),
     ("Esc, Ctrl-C", "stop the turn; Ctrl-C clears what is typed first, and twice leaves"),
@@ -251,10 +251,15 @@ def completions(chat: "ChatApp") -> "Completions":
     def prompts() -> "Sequence[ServedPrompt]":
         return chat.app.conversations.toolbox(chat.session).servers.known_prompts if chat.ready.is_set() else ()
 
+    def resources() -> "Mapping[str, ServedResource]":
+        return chat.app.conversations.toolbox(chat.session).servers.known_resources if chat.ready.is_set() else {}
+
     return Completions(
         {f"/{name}": told for name, told in menu(CommandPlace.TERMINAL).items()},
         chat.choices.of_commands(),
         frozenset({"/file", "/image", "/export"}),
-        MentionableFiles(lambda: chat.folder, lambda: chat.app.conversations.sandbox_of(chat.session)).offered,
+        MentionableFiles(
+            lambda: chat.folder, lambda: chat.app.conversations.sandbox_of(chat.session), resources
+        ).offered,
         prompts,
     )

@@ -1,19 +1,21 @@
-"""Files that a message names by `@path`: offered while they are typed, and attached when it is sent."""
+"""What a message names by an @: files, offered while they are typed and attached when it is sent, and resources."""
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from angelia.core.errors import AngeliaError
+from angelia.core.mentions import can_be_mentioned, mentioned_names
 from angelia.sandboxes.port import Sandbox
 
+if TYPE_CHECKING:
+    from angelia.tools.mcp.served import ServedResource
+
 _BEGUN = re.compile(r'(?<!\S)@(?:"([^"\n]*)|([^\s"]*))\Z')
-_WHOLE = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|([^\s"]+))')
-_AFTER = ".,;:!?)'"
-"""What may stand behind a path in a sentence."""
 
 _FRESH_SECONDS = 3.0
 """For how long a list of files counts as new."""
@@ -51,13 +53,12 @@ def mention_of(path: str) -> str:
 
 def mentioned_files(text: str, folder: Path) -> tuple[Path, ...]:
     """The files that a message names and that are there, each once; any other word behind an @ is a word."""
-    names = [found[1] or found[2] for found in _WHOLE.finditer(text)]
-    files = (next(_existing(name, folder), None) for name in names)
+    files = (next(_existing(ways, folder), None) for ways in mentioned_names(text))
     return tuple(dict.fromkeys(file for file in files if file))
 
 
-def _existing(name: str, folder: Path) -> Iterator[Path]:
-    for one in dict.fromkeys((name, name.rstrip(_AFTER))):
+def _existing(ways: Iterable[str], folder: Path) -> Iterator[Path]:
+    for one in ways:
         try:
             path = folder / Path(one).expanduser()
             if one and path.is_file():
@@ -97,11 +98,19 @@ class SandboxAlone(Struct, frozen=True):
 
 
 class MentionableFiles:
-    """The files that can be named in a conversation; asked for again once they are no longer new."""
+    """The files that can be named in a conversation, asked for again once they are no longer new, and behind them what
+    MCP servers list to be read.
+    """
 
-    def __init__(self, folder: Callable[[], Path], sandbox: Callable[[], Sandbox]) -> None:
+    def __init__(
+        self,
+        folder: Callable[[], Path],
+        sandbox: Callable[[], Sandbox],
+        resources: "Callable[[], Mapping[str, ServedResource]]" = dict,
+    ) -> None:
         """`sandbox` raises SandboxGone as long as there is none."""
         self._folder, self._sandbox = folder, sandbox
+        self._resources = resources
         self._known: tuple[float, Path, tuple[MentionableFile, ...]] = (0.0, Path(), ())
 
     async def offered(self) -> tuple[MentionableFile, ...]:
@@ -113,7 +122,8 @@ class MentionableFiles:
         if folder != of or time.monotonic() >= until:
             known = await self._listed(folder)
             self._known = (time.monotonic() + _FRESH_SECONDS, folder, known)
-        return known
+        served = (MentionableFile(name, one.size or -1) for name, one in self._resources().items())
+        return (*known, *(one for one in served if can_be_mentioned(mention_of(one.path))))
 
     async def _listed(self, folder: Path) -> tuple[MentionableFile, ...]:
         from angelia.tools.files.find import files_below
@@ -122,7 +132,7 @@ class MentionableFiles:
             paths = await files_below(SandboxAlone(self._sandbox()))
         except AngeliaError:  # nothing is offered; a path can still be typed
             return ()
-        named = [path for path in paths if _WHOLE.fullmatch(mention_of(path))]
+        named = [path for path in paths if can_be_mentioned(mention_of(path))]
         return tuple(
             _looked_at(folder, path) if at < _MOST_LOOKED_AT else MentionableFile(path) for at, path in enumerate(named)
         )
