@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.context.usage_meter import UsageMeter
+from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
+from angelia.core.principal import OWNER
 from angelia.engine.live import (
     Awaiting,
     CallComing,
@@ -176,3 +178,16 @@ def test_the_line_that_names_a_file_is_not_shown_while_it_is_written(upto: int) 
     said = "".join(block.text for block in (*reply.add("Here it is.\n\nMEDIA:may.txt"[:upto]), reply.rest))
     assert "MED" not in said
     assert said.strip() == "Here it is."[:upto].strip()
+
+
+def test_that_a_turn_was_stopped_is_told_once_by_its_ending() -> None:
+    stopped = e.ToolFinished(CallId("c1"), CallStatus.CANCELLED, (Text("Stopped before it was finished."),))
+    facts = [e.CancelAsked(OWNER), stopped, e.TurnClosed(end.Cancelled(OWNER)), stopped]
+    lines = TranscriptLines()
+    told = [[line.text for line in lines.tell(e.Entry(n, n, fact))] for n, fact in enumerate(facts, 1)]
+    assert told == [
+        [],
+        ["c1 · cancelled"],
+        ["Stopped. What was done so far is kept; write to go on."],
+        ["c1 · cancelled · Stopped before it was finished."],  # by an end of ours, which nobody asked for
+    ]

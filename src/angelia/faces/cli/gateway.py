@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("angelia.gateway")
 
+patience_option = click.option(
+    "--patience", type=click.IntRange(min=1), default=PATIENCE_S, help=f"Seconds for it to begin ({PATIENCE_S})."
+)
+
 
 @click.group(
     invoke_without_command=True,
@@ -69,9 +73,7 @@ async def _page(app: "App", gateway: "Gateway") -> None:
 @gateway.command(epilog="Examples:  angelia gateway install  ·  angelia gateway install --show")
 @click.option("--system", is_flag=True, help="For the whole machine (systemd, as root), not for your login.")
 @click.option("--show", is_flag=True, help="Only show the file and the commands; nothing is changed.")
-@click.option(
-    "--patience", type=click.IntRange(min=1), default=PATIENCE_S, help=f"Seconds for it to begin ({PATIENCE_S})."
-)
+@patience_option
 @settings_options
 def install(system: bool, show: bool, patience: int, **given: Any) -> int:
     """Start the gateway now and with this machine: a systemd unit, or a launchd agent on macOS. Keys of this
@@ -112,10 +114,11 @@ def status(**given: Any) -> int:
 
 
 @gateway.command(epilog="Example: angelia gateway restart")
+@patience_option
 @settings_options
-def restart(**given: Any) -> int:
+def restart(patience: int, **given: Any) -> int:
     """End the service's gateway gracefully, and start it again."""
-    state = restart_service(_service(given), loaded_from(given).home)
+    state = restart_service(_service(given), loaded_from(given).home, patience)
     echo(f"Restarted (process {state.pid}). How its channels are: angelia gateway status")
     return 0
 

@@ -54,15 +54,15 @@ def begin_service(
     say(f"It runs (process {state.pid}). How its channels are: angelia gateway status")
 
 
-def restart_service(unit: ServiceUnit, home: Path) -> GatewayState:
-    """End the service's gateway gracefully, start it again, and see it begin.
+def restart_service(unit: ServiceUnit, home: Path, patience: int = PATIENCE_S) -> GatewayState:
+    """End the service's gateway gracefully, start it again, and see it begin within `patience` seconds.
 
     Raises:
         AngeliaError: the service manager is not there, or refuses, or the gateway does not begin.
     """
     before = gateway_of(home)
     succeed(unit.restart)
-    return _new_gateway(unit, home, before, PATIENCE_S)
+    return _new_gateway(unit, home, before, patience)
 
 
 def _new_gateway(unit: ServiceUnit, home: Path, before: GatewayState | None, patience: int) -> GatewayState:

@@ -105,10 +105,15 @@ class TranscriptLines:
         self._money_capped = money_capped
         self.calls: dict[CallId, str] = {}
         self._model = ""
+        self._stopping = False
 
     def tell(self, entry: e.Entry) -> list[TranscriptLine]:
         """The lines of one entry; many have none."""
         return list(self._lines(entry.fact))
+
+    def cut_off(self, fact: e.ToolFinished) -> bool:
+        """Whether a call ended because the person stopped the turn, which the ending of the turn says."""
+        return self._stopping and fact.status is CallStatus.CANCELLED
 
     def _lines(self, fact: e.AnyFact) -> Iterator[TranscriptLine]:  # noqa: C901 - one closed vocabulary, one line a kind
         match fact:
@@ -160,12 +165,13 @@ class TranscriptLines:
             case e.WorkEnded(call=name, child=e.ChildEnd() as came):
                 yield _child_ended(name, came)
             case e.CancelAsked():
-                yield TranscriptLine(Tone.NOTE, "stopping")
+                self._stopping = True
             case e.ViewMoved() | e.BytesLetGo() | e.WordsErased() | e.WorkspaceMoved():
                 yield TranscriptLine(Tone.NOTE, _moved(fact) if isinstance(fact, e.ViewMoved) else _gone(fact))
             case e.DeliverySettled(status=e.DeliveryStatus.FAILED, detail=detail):
                 yield TranscriptLine(Tone.WARNING, f"a delivery failed: {detail}")
             case e.TurnClosed(ending=ending):
+                self._stopping = False
                 yield from closing(ending)
             case _:  # kept for the record, or told by another entry
                 return
@@ -191,6 +197,8 @@ class TranscriptLines:
 
     def _finished(self, fact: e.ToolFinished) -> Iterator[TranscriptLine]:
         words, came = self.calls.get(fact.call, fact.call), result_in_words(fact)
+        if self.cut_off(fact):
+            came = ""
         took = f"{fact.seconds:.1f} s" if fact.seconds >= WORTH_TELLING else ""
         good = fact.status is CallStatus.OK
         marks = [words, "" if good else str(fact.status).replace("_", " "), took, came]

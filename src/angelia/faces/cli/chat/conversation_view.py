@@ -68,7 +68,7 @@ class ConversationView:
             self._screen.note(older)
         for entry in entries:
             self.usage_meter.add(entry)
-            lines = self._transcript.tell(entry)
+            lines = [*self._transcript.tell(entry), *self._stopping(entry.fact)]
             if entry.seq >= first:
                 shown = [line for line in lines if line.tone in _RECALLED_TONES and line.text not in waiting]
                 self._screen.put(*shown)
@@ -140,6 +140,11 @@ class ConversationView:
             case _:
                 return
 
+    def _stopping(self, fact: e.AnyFact) -> list[TranscriptLine]:
+        """That a stop was heard, where no state above the input says it."""
+        stated = self._screen.paint.renders and self._session.turn.opened
+        return [TranscriptLine(Tone.NOTE, "stopping")] if isinstance(fact, e.CancelAsked) and not stated else []
+
     def _stands_elsewhere(self, fact: e.AnyFact) -> bool:
         """Whether a fact is shown above the input, or with another one."""
         if isinstance(fact, e.ToolStarted):
@@ -200,7 +205,8 @@ class ConversationView:
         output = call_output(self._transcript.calls.get(fact.call, fact.call), fact)
         if output.text.count("\n") or fact.diffs:
             self.outputs.append(output)
-        self._screen.put(*(failure_lines(output) if shows_end(fact) else cut_diffs(lines)))
+        told_whole = shows_end(fact) and not self._transcript.cut_off(fact)
+        self._screen.put(*(failure_lines(output) if told_whole else cut_diffs(lines)))
 
     def _own_command(self, fact: e.WorkStarted | e.WorkEnded, lines: list[TranscriptLine]) -> None:
         """What the person runs themselves; at its end what it wrote, and when the model reads it."""
