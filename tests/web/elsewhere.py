@@ -103,6 +103,20 @@ async def serving(app: App, listen: str) -> AsyncIterator[WebDoor]:
         await asyncio.gather(running, waiting, return_exceptions=True)
 
 
+_HASHED: list[str] = []
+
+
+async def _let_in_by_password(door: WebDoor, app: App) -> None:
+    """What is stored of the password is made once: Argon2id costs a third of a second of a processor on purpose."""
+    if _HASHED:
+        await app.key_value.put("web-password", _HASHED[0])
+        return
+    await door.ways.password.set(PASSWORD)
+    hashed = await app.key_value.get("web-password")
+    assert hashed
+    _HASHED.append(hashed)
+
+
 @asynccontextmanager
 async def afar(folder: Path, way: str, **web: Any) -> AsyncIterator[Afar]:
     """A page with a password, reached by `tls` or by a `proxy` on this machine."""
@@ -118,8 +132,7 @@ async def afar(folder: Path, way: str, **web: Any) -> AsyncIterator[Afar]:
         settings = {"origin": origin, "proxies": ["127.0.0.1"]}
         more = {"host": NAME, "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9"}
     async with opened(folder, NOWHERE, web={**settings, **web}) as app:
-        door = WebDoor(app)
-        await door.ways.password.set(PASSWORD)
+        await _let_in_by_password(WebDoor(app), app)
         async with serving(app, f"{'0.0.0.0' if way == 'tls' else '127.0.0.1'}:{port}") as door:
             somebody = Afar(door, url, origin, more, certificate)
             try:

@@ -159,8 +159,11 @@ async def test_a_turn_for_which_the_store_was_busy_at_the_start_is_tried_again_b
                 other.execute("BEGIN IMMEDIATE")
                 rousing = asyncio.create_task(conversations.rouse())
                 async with conversations.watched(conversation) as watched:
+                    told = asyncio.Event()
+                    watched.heed(told.set)
                     while not watched.trouble:
-                        await asyncio.wait([rousing], timeout=0.01)
+                        told.clear()
+                        await told.wait()
                     assert "busy" in watched.trouble or "locked" in watched.trouble
                 other.execute("ROLLBACK")
             await rousing
