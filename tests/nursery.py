@@ -10,6 +10,7 @@ with an environment, a folder and outputs of their own. What a start itself does
 import array
 import asyncio
 import atexit
+import fcntl
 import gc
 import io
 import os
@@ -19,6 +20,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +42,9 @@ ROOT = Path(__file__).parents[1]
 WARM = (
     *("angelia.__main__", "angelia.faces.cli.main", "angelia.faces.cli.gateway", "angelia.faces.gateway.foreground"),
     *("angelia.faces.cli.ask", "angelia.channels.telegram.channel", "angelia.models.wires.openai_chat"),
+    *(f"angelia.faces.cli.chat.{name}" for name in ("app", "command", "completion", "live_view", "conversation_view")),
+    *("angelia.faces.words.markdown", "angelia.faces.words.reply_stream", "angelia.testing.model.__main__"),
+    *("angelia.sandboxes.local.watched_command", "angelia.service.delegation.preset_files"),
     *("angelia.sandboxes.local.sandbox", "angelia.policy.judge", "angelia.policy.shell.classifier"),
     *("angelia.policy.shell.emptied_files", "angelia.sandboxes.guard.sandbox"),
     *("angelia.store.media.measure", "angelia.store.media.picture_metadata"),
@@ -50,10 +55,11 @@ WARM = (
     *(f"angelia.tools.files.{name}" for name in ("edit", "find", "read", "write")),
     *(f"angelia.tools.people.{name}" for name in ("ask_user", "look_again", "send_file", "todo")),
     *("angelia.tools.shell.shell", "angelia.tools.shell.process", "angelia.tools.web.fetch"),
-    *("PIL.PngImagePlugin", "pypdfium2", "markdown_it", "rich.console", "tree_sitter", "tree_sitter_bash"),
+    *("PIL.PngImagePlugin", "pypdfium2", "markdown_it", "rich.console", "pygments.lexers.python"),
+    *("tree_sitter", "tree_sitter_bash", "prompt_toolkit"),
     *("httpx2", "angelia.http.transport", "concurrent.futures.thread", "tomllib", "sqlite3", "zoneinfo"),
 )
-"""What a command or a gateway imports before it does anything, and the dearest of what it imports later."""
+"""What a command, a chat or a gateway imports before it does anything, and the dearest of what it imports later."""
 SECONDS = 120.0
 """How long a life may take."""
 _LONGEST = 1 << 17
@@ -62,6 +68,7 @@ _LONGEST = 1 << 17
 class Birth(Struct, frozen=True):
     """What a child is to run. With it come four descriptors: its input, output and errors, and where its number and its
     status are told. `passed` is the log of its crash points, if it is to have one, and `at` where it is killed.
+    With `terminal` its input is one that it has for itself.
     """
 
     argv: tuple[str, ...]
@@ -70,6 +77,7 @@ class Birth(Struct, frozen=True):
     entry: str = ANGELIA
     passed: str = ""
     at: str = ""
+    terminal: bool = False
 
 
 class Child:
@@ -83,7 +91,7 @@ class Child:
         told, tell = os.pipe()
         outputs = [os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) for name in ("out", "err")]
         try:
-            given = [stdin, outputs[0] if stdout is None else stdout, outputs[1], tell]
+            given = [stdin, outputs[0] if stdout is None else stdout, stdin if birth.terminal else outputs[1], tell]
             with _ONE_BY_ONE:
                 socket.send_fds(_server(), [msgspec.json.encode(birth)], given)
         finally:
@@ -91,6 +99,11 @@ class Child:
                 os.close(end)
         self._told = os.fdopen(told, "rb", buffering=0)
         self.pid = int(self._line())
+
+    @property
+    def ended(self) -> bool:
+        """Whether its end was seen."""
+        return self._told.closed
 
     def wait(self, seconds: float = SECONDS) -> int:
         """Its exit code, negative for a signal.
@@ -119,7 +132,7 @@ class Child:
     def kill(self, number: signal.Signals) -> None:
         """Send it a signal, unless it has ended and that was seen."""
         with suppress(ProcessLookupError):
-            if not self._told.closed:
+            if not self.ended:
                 os.kill(self.pid, number)
 
     def run(self, status: int) -> Run:
@@ -315,6 +328,9 @@ def _live(birth: Birth, given: Sequence[int]) -> None:
     for theirs, ours in enumerate(given):
         os.dup2(ours, theirs)
     os.closerange(3, 1024)
+    if birth.terminal:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     _open_streams()
     os.environ.clear()
     os.environ.update(birth.env)
@@ -330,7 +346,8 @@ def _live(birth: Birth, given: Sequence[int]) -> None:
 def _open_streams() -> None:
     """Anew, as a fresh interpreter does: what they know of what they lead to is from the nursery."""
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(os.fdopen(0, "rb", closefd=False), encoding="utf-8")  # type: ignore[misc]
-    sys.stdout = sys.__stdout__ = io.TextIOWrapper(os.fdopen(1, "wb", closefd=False), encoding="utf-8")  # type: ignore[misc]
+    output = io.TextIOWrapper(os.fdopen(1, "wb", closefd=False), encoding="utf-8", line_buffering=os.isatty(1))
+    sys.stdout = sys.__stdout__ = output  # type: ignore[misc]
     errors = io.TextIOWrapper(os.fdopen(2, "wb", closefd=False), encoding="utf-8", line_buffering=True)
     sys.stderr = sys.__stderr__ = errors  # type: ignore[misc]
 

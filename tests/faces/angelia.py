@@ -2,23 +2,24 @@
 
 import json
 import os
+import pty
 import re
 import signal
-import sys
+import termios
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pexpect
 import pyte
 from msgspec import Struct
+from pexpect import fdpexpect
 
-from angelia.testing import crash
-from angelia.testing.model.server_process import model_server_process
 from angelia.testing.model.steps import Step, dump_steps
-from tests.nursery import Birth, run_with
+from tests.nursery import Birth, Child, run_with
 
 SECONDS = 30
 """How long a test waits for anything; only a failure takes that long."""
@@ -72,35 +73,37 @@ class Place(Struct, frozen=True):
         """`angelia chat` in a terminal of its own; `at` names the crash point at which it is killed, LINES and
         COLUMNS its size.
         """
-        argv = [sys.executable, "-m", "angelia", "chat", *(["--model", model] if model else []), *words]
-        if at:
-            argv = crash.command(self.home.parent / "passed", argv[3:], at=at)
-        with self._spawned(argv, more) as terminal:
+        with self._in_a_terminal(["chat", *(["--model", model] if model else []), *words], at, more) as terminal:
             yield terminal
 
     @contextmanager
     def terminal(self, *words: str, **more: str) -> Iterator["Terminal"]:
         """Any command line in a terminal of its own."""
-        with self._spawned([sys.executable, "-m", "angelia", *words], more) as terminal:
+        with self._in_a_terminal(words, "", more) as terminal:
             yield terminal
 
     @contextmanager
-    def _spawned(self, argv: Sequence[str], more: Mapping[str, str]) -> Iterator["Terminal"]:
+    def _in_a_terminal(self, words: Sequence[str], at: str, more: Mapping[str, str]) -> Iterator["Terminal"]:
         given = dict(more)
         size = int(given.pop("LINES", "40")), int(given.pop("COLUMNS", "110"))
-        child = pexpect.spawn(
-            argv[0],
-            list(argv[1:]),
-            cwd=str(self.work),
-            env=self.environment({"NO_COLOR": "1", **given}),
-            dimensions=size,
-            encoding="utf-8",
-            timeout=SECONDS,
-        )
-        try:
-            yield Terminal(child)
-        finally:
-            child.close(force=True)
+        env = self.environment({"NO_COLOR": "1", **given})
+        passed = str(self.home.parent / "passed") if at else ""
+        with TemporaryDirectory(prefix="angelia-terminal-") as folder:
+            ours, theirs = pty.openpty()
+            try:
+                termios.tcsetwinsize(theirs, size)
+                birth = Birth(tuple(words), env, str(self.work), passed=passed, at=at, terminal=True)
+                child = Child(birth, Path(folder), theirs, theirs)
+                os.close(theirs)
+                yield Terminal(ours, child, size)
+            finally:
+                os.close(ours)  # a terminal that is closed hangs up
+                if not child.ended:
+                    with suppress(TimeoutError):
+                        child.wait(1)
+                if not child.ended:
+                    child.kill(signal.SIGKILL)
+                    child.wait()
 
     def log(self) -> list[dict[str, Any]]:
         """The facts of the last conversation, as `show --json` prints them."""
@@ -114,8 +117,9 @@ class Place(Struct, frozen=True):
 class Terminal:
     """What a person does at a terminal: type, read, press keys."""
 
-    def __init__(self, child: "pexpect.spawn[str]") -> None:
-        self._child = child
+    def __init__(self, line: int, child: Child, size: tuple[int, int]) -> None:
+        self._line = fdpexpect.fdspawn(line, encoding="utf-8", timeout=SECONDS)
+        self._child, self._size = child, size
         self.seen = ""
         """All that was written, as it was."""
         self._words = ""
@@ -151,7 +155,7 @@ class Terminal:
     def _read(self, seconds: float) -> bool:
         """Take in what is written next; False when nothing more comes."""
         try:
-            data = self._child.read_nonblocking(65_536, timeout=max(seconds, 0))
+            data = self._line.read_nonblocking(65_536, timeout=max(seconds, 0))
         except (pexpect.EOF, pexpect.TIMEOUT):
             return False
         self.seen += data
@@ -166,23 +170,42 @@ class Terminal:
     @property
     def screen(self) -> str:
         """What stands on the screen and above it, as far as was read: rows without what is blank at their ends."""
-        return "\n".join(rows_of(self.seen, *reversed(self._child.getwinsize())))
+        return "\n".join(rows_of(self.seen, *reversed(self._size)))
 
     def types(self, text: str) -> None:
         """Type a line and press Enter."""
-        self._child.send(f"{text}\r")
+        self._send(f"{text}\r")
+
+    def types_unseen(self, text: str) -> None:
+        """The same once what is typed is not shown: until then it would be thrown away."""
+        self.until(lambda: not self._mode() & termios.ECHO)
+        self.types(text)
 
     def press(self, keys: str) -> None:
-        """Press keys, as the bytes that a terminal sends."""
-        self._child.send(keys)
+        """Press keys, as the bytes that a terminal sends: but signals and lines once keys are read as they come."""
+        if keys not in (CTRL_C, CTRL_D) and not keys.endswith("\n"):
+            self.until(lambda: not self._mode() & termios.ICANON)
+        self._send(keys)
+
+    def _send(self, keys: str) -> None:
+        """As people do: not in the instant in which they see something."""
+        pause = time.monotonic() + PAUSE_SECONDS
+        while (left := pause - time.monotonic()) > 0:
+            self._read(left)
+        self._line.send(keys)
+
+    def _mode(self) -> int:
+        """How the terminal takes what is typed: its local modes."""
+        mode = termios.tcgetattr(self._line.child_fd)[3]
+        assert isinstance(mode, int)
+        return mode
 
     def ends(self) -> int:
         """Wait for the end; the exit code, negative for a signal."""
         until = time.monotonic() + SECONDS
         while self._read(until - time.monotonic()):
             pass
-        self._child.wait()
-        return -int(self._child.signalstatus or 0) or int(self._child.exitstatus or 0)
+        return self._child.wait()
 
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone."""
@@ -194,6 +217,7 @@ class Terminal:
         self._child.kill(signal.SIGTERM)
 
 
+PAUSE_SECONDS = 0.05
 REST_SECONDS = 1.2
 QUIET_BYTES = 300
 """A frame in which only the seconds are others is shorter."""
@@ -231,8 +255,27 @@ def serving(tmp_path: Path, steps: Sequence[Step] = (), *options: str) -> Iterat
         script = tmp_path / "steps.json"
         script.write_bytes(dump_steps(list(steps)))
         words += ["--by-replies", str(script)]
-    with model_server_process(*words, "--record", str(tmp_path / "requests")) as url:
+    with _model_server(*words, "--record", str(tmp_path / "requests")) as url:
         yield Place(tmp_path / "home", tmp_path / "work", url)
+
+
+@contextmanager
+def _model_server(*options: str) -> Iterator[str]:
+    """`python -m angelia.testing.model` with these options, forked; its root URL. It has nothing to complain about."""
+    birth = Birth(options, dict(os.environ), str(Path.cwd()), "angelia.testing.model.__main__:main")
+    with TemporaryDirectory(prefix="angelia-model-") as folder, ExitStack() as ends:
+        given, give = os.pipe()
+        ends.callback(os.close, given)
+        told, tell = os.pipe()
+        ends.callback(os.close, tell)
+        server = Child(birth, Path(folder), given, tell)
+        ends.close()
+        try:
+            with os.fdopen(told) as lines, os.fdopen(give, "wb"):  # it ends with its input
+                yield lines.readline().strip()
+        finally:
+            run = server.run(server.wait())
+    assert (run.status, run.stderr) == (0, "")
 
 
 def requests(place: Place) -> list[dict[str, Any]]:

@@ -27,9 +27,9 @@ def test_the_first_message_that_is_confirmed_makes_the_owner(place: Place) -> No
         terminal.sees("1 In Telegram, open a chat with @BotFather.")
         terminal.sees("https://t.me/BotFather")
         terminal.sees("not shown")
-        terminal.types("123456:nonsense")
+        terminal.types_unseen("123456:nonsense")
         terminal.sees("Unauthorized")
-        terminal.types(telegram.token)
+        terminal.types_unseen(telegram.token)
         terminal.sees("this is @angelia_test_bot")
         terminal.sees("Waiting for your first message")
         telegram.hears("is anybody there?")
@@ -48,7 +48,7 @@ def test_the_first_message_that_is_confirmed_makes_the_owner(place: Place) -> No
 def test_whoever_is_not_confirmed_owns_nothing(place: Place) -> None:
     with telegram_process() as telegram, add(place, telegram) as terminal:
         terminal.sees("not shown")
-        terminal.types(telegram.token)
+        terminal.types_unseen(telegram.token)
         terminal.sees("Waiting")
         telegram.hears("\x1b[2Jlet me in")
         terminal.sees("␛[2Jlet me in")
@@ -69,7 +69,7 @@ def test_leaving_at_any_moment_leaves_what_can_be_used(place: Place) -> None:
         assert not (place.home / "config.toml").exists()
         with add(place, telegram) as terminal:
             terminal.sees("not shown")
-            terminal.types(telegram.token)
+            terminal.types_unseen(telegram.token)
             terminal.sees("Waiting")
             terminal.press(CTRL_C)
             assert terminal.ends() == 130
@@ -105,11 +105,11 @@ def test_what_is_asked_again_is_kept_by_an_empty_line(place: Place) -> None:
         before = section(place)
         with place.terminal("channels", "edit", "telegram") as terminal:
             terminal.sees("Enter keeps what there is")
-            terminal.types("")
+            terminal.types_unseen("")
             assert terminal.ends() == 0
         with place.terminal("channels", "edit", "telegram") as terminal:
             terminal.sees("not shown")
-            terminal.types(telegram.token)
+            terminal.types_unseen(telegram.token)
             terminal.sees("this is @angelia_test_bot")
             assert terminal.ends() == 0
         assert section(place) == before

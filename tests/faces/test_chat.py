@@ -17,6 +17,7 @@ def test_a_conversation_goes_back_and_forth_and_can_be_left(tmp_path: Path) -> N
         terminal.types("hello")
         terminal.sees("› hello")
         terminal.sees("Good morning.")
+        terminal.sees("ready")
         terminal.types("and again")
         terminal.sees("You said: twice.")
         terminal.press(CTRL_D)

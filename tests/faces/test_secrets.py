@@ -13,7 +13,7 @@ def test_a_secret_is_typed_unseen_listed_without_its_value_and_forgotten(tmp_pat
     place = at(tmp_path)
     with place.terminal("secrets", "add", "github/password", "--for", "github.com", "--in", "file") as terminal:
         terminal.sees("which is not shown")
-        terminal.types(VALUE)
+        terminal.types_unseen(VALUE)
         terminal.sees("which only you can read")
         assert terminal.ends() == 0
         assert VALUE not in terminal.seen

@@ -53,6 +53,7 @@ def test_a_review_shows_each_and_takes_one_key_each(place: Place) -> None:
         terminal.sees("… and 40 more lines")
         terminal.sees("y yes · n no · v all of it · l later · q leave")
         terminal.press("x")
+        terminal.sees("q leave")
         terminal.press("v")
         terminal.sees("echo 99")
         terminal.sees("q leave")

@@ -32,9 +32,9 @@ def test_a_password_is_set_from_a_pipe_changed_and_removed(tmp_path: Path) -> No
 def test_at_a_terminal_it_is_asked_for_twice_and_not_shown(tmp_path: Path) -> None:
     with serving(tmp_path, [say("Never asked.")]) as place, place.terminal("web", "password") as terminal:
         terminal.sees("not shown")
-        terminal.types(PASSWORD)
+        terminal.types_unseen(PASSWORD)
         terminal.sees("Once more")
-        terminal.types(PASSWORD + "x")
+        terminal.types_unseen(PASSWORD + "x")
         terminal.sees("The two are not the same.")
         assert "heron" not in terminal.seen
 
