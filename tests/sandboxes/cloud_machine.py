@@ -4,6 +4,7 @@ Run with a kind of sandbox and a folder; it prints JSON. In a namespace of its o
 """
 
 import asyncio
+import errno
 import fcntl
 import ipaddress
 import json
@@ -54,7 +55,7 @@ tried("abstract", socket.AF_UNIX, "\\0neighbour")
 BY_PROXY = "for one in 169.254.169.254 '[fd00:ec2::254]'; do curl -sS --noproxy '' \"http://$one/\"; done"
 _SIOCSIFADDR, _SIOCSIFFLAGS, _UP = 0x8916, 0x8914, 0x1 | 0x40
 """linux/sockios.h, linux/if.h"""
-FOLDERS = [f"{folder}:{folder}" for folder in ("/usr", "/lib", "/lib64") if os.path.exists(folder)]  # noqa: PTH110
+FOLDERS = tuple(f"{folder}:{folder}" for folder in ("/usr", "/lib", "/lib64") if os.path.exists(folder))  # noqa: PTH110
 
 
 def take_addresses() -> None:
@@ -67,9 +68,22 @@ def take_addresses() -> None:
         fcntl.ioctl(six, _SIOCSIFADDR, struct.pack("16sii", ipaddress.ip_address(METADATA[1]).packed, 128, number))
 
 
-async def _answers(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")  # what is closed with something unread is reset
     writer.write(HELLO)
     writer.close()
+
+
+async def _server(address: str) -> asyncio.Server:
+    """Its own, as soon as the kernel has looked that nobody else has it (RFC 4862, 5.4)."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                return await asyncio.start_server(_answers, address, PORT)
+            except OSError as error:
+                if error.errno != errno.EADDRNOTAVAIL:
+                    raise
+                await asyncio.sleep(0.05)
 
 
 @asynccontextmanager
@@ -112,7 +126,7 @@ async def _main(kind: str, folder: Path) -> None:
     line = f"/usr/bin/python3 -c {shlex.quote(TRY)}"
     async with AsyncExitStack() as stack:
         for address in METADATA:
-            await stack.enter_async_context(await asyncio.start_server(_answers, address, PORT))
+            await stack.enter_async_context(await _server(address))
         unix = socket.socket(socket.AF_UNIX)
         unix.bind(ABSTRACT)
         await stack.enter_async_context(await asyncio.start_unix_server(_answers, sock=unix))
