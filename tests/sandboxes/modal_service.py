@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from google.protobuf.empty_pb2 import Empty  # type: ignore[import-untyped]  # it has no stubs
+from google.protobuf.empty_pb2 import Empty  # it has no stubs
 from grpclib import GRPCError, Status
 from grpclib.events import RecvRequest, listen
 from grpclib.server import Server, Stream

@@ -15,6 +15,7 @@ from angelia.faces.listener.serve import serve
 from angelia.faces.words.output import Painted, draw, echo
 from angelia.faces.words.paint import Paint, screen
 from angelia.faces.words.widths import table
+from angelia.http.client import base
 from angelia.service.app import App
 from angelia.service.chats.gateway import ChannelStatus, Gateway
 from angelia.service.chats.gateway_state import tell
@@ -24,6 +25,7 @@ from angelia.service.metrics import Metrics
 from angelia.service.models.choice import must_be_had
 from angelia.service.schedule.begun_elsewhere import BegunElsewhere
 from angelia.service.schedule.keep_time import keep_time
+from angelia.service.traces.export import TraceExport
 from angelia.store.tables.machines import ClusterState, Machines, door_of
 
 DRAIN_S = 20.0
@@ -53,6 +55,7 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
     changed = asyncio.Event()
     gateway = Gateway(app.chat_services, changed.set)
+    exporting = await _traces(app)
     membership = await _begin(app, gateway, only)
     behind = [asyncio.create_task(_show(app, gateway, changed)), asyncio.create_task(app.upkeep.keep_tidy())]
     if membership is None:
@@ -61,6 +64,7 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
         others = BegunElsewhere(gateway, app.schedules, app.transcript)
         behind.append(asyncio.create_task(others.follow()))
     behind += [asyncio.create_task(beside(gateway))] if beside else []
+    behind += [asyncio.create_task(exporting.follow())] if exporting else []
     listening = await _listen(app, gateway)
     taking_part = [asyncio.create_task(one) for one in (membership.keep(), membership.work())] if membership else []
     try:
@@ -100,6 +104,26 @@ async def _listen(app: App, gateway: Gateway) -> asyncio.Task[None] | None:
     metrics = Metrics(app.db, lambda: gateway.standings)
     await metrics.begin()
     return asyncio.create_task(serve(GatewayServer(gateway, token, app.signals, metrics), settings.listen))
+
+
+async def _traces(app: App) -> TraceExport | None:
+    """What sends traces, if they are to be sent.
+
+    Raises:
+        ConfigError: the address is none, or its header is not where it should be, or is none.
+    """
+    settings = app.loaded.config.gateway
+    if not settings.traces:
+        return None
+    base(settings.traces)
+    header = await app.tokens.read("gateway", settings.traces_header) if settings.traces_header else ""
+    name, colon, value = header.partition(":")
+    if header and not (colon and name.strip() and value.strip()):
+        raise ConfigError("What gateway.traces_header leads to is no header.", then="Write it as `name: value`.")
+    headers = {name.strip().lower(): value.strip()} if header else {}
+    exporting = TraceExport(app.db, app.key_value, settings.traces, headers)
+    await exporting.begin()
+    return exporting
 
 
 async def _begin(app: App, gateway: Gateway, only: tuple[str, ...]) -> Membership | None:

@@ -121,12 +121,18 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     `token` is where the token for `/health` and `/metrics` is read from; without one there are no such pages. `links`
     is the public address that leads there, such as https://files.example.org: files that a chat network does not take
     go as links, good for `link_hours`, to be had by whoever has the link. Empty makes no links.
+
+    `traces` is the address of an OpenTelemetry collector (OTLP over HTTP) that is sent traces of turns, such as
+    http://127.0.0.1:4318; empty sends none. They hold nothing that was said. `traces_header` is where a header is read
+    from that it asks for, such as `authorization: Bearer …`.
     """
 
     listen: str = ""
     token: Secret | None = None
     links: str = ""
     link_hours: int = 72
+    traces: str = ""
+    traces_header: Secret | None = None
 
 
 class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from angelia.core import codec
 from angelia.core.entry import TurnClosed
+from angelia.store.log.closed_turns import log_end
 from angelia.store.port import LogStore, StoreConnection
 
 _CLOSED = "TurnClosed"
@@ -46,14 +47,14 @@ class LogFigures:
 
     async def begin(self) -> None:
         """Count from here."""
-        self._place = await self._db.read(_end)
+        self._place = await self._db.read(log_end)
 
     async def read(self) -> Figures:
         """The figures of this moment."""
         return await self._db.read(self._read)
 
     def _read(self, connection: StoreConnection) -> Figures:
-        end = _end(connection)
+        end = log_end(connection)
         new = (min(self._place, end), end)  # what was last may have been erased
         query = "SELECT kind, count(*) FROM entries WHERE id > ? AND id <= ? GROUP BY kind"
         self._facts.update(dict(connection.execute(query, new)))
@@ -86,7 +87,3 @@ class LogFigures:
                 for model, paid in self._paid.items()
             },
         )
-
-
-def _end(connection: StoreConnection) -> int:
-    return int(connection.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0])

@@ -1,0 +1,48 @@
+"""Turns that have ended, with all that was written of each: what is told about them is read from here."""
+
+from msgspec import Struct
+
+from angelia.core import codec
+from angelia.core.entry import AnyFact, TurnClosed
+from angelia.core.ids import ConversationId
+from angelia.store.port import StoreConnection
+
+_CLOSED = TurnClosed.__name__
+
+
+class Written(Struct, frozen=True):
+    """A fact, its number in the conversation, and when it was written, Unix milliseconds."""
+
+    seq: int
+    at: int
+    fact: AnyFact
+
+
+class ClosedTurn(Struct, frozen=True):
+    """What was written since the turn before ended; the last of it is the `TurnClosed`, at this `place` of the log."""
+
+    conversation: ConversationId
+    place: int
+    written: tuple[Written, ...]
+
+
+def log_end(connection: StoreConnection) -> int:
+    """The place of the newest entry, 0 in an empty log."""
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0])
+
+
+def closed_turns(connection: StoreConnection, after: int, most: int) -> list[ClosedTurn]:
+    """At most so many turns that ended beyond the place `after`, in the order of the log."""
+    query = "SELECT id, conversation, seq FROM entries WHERE id > ? AND kind = ? ORDER BY id LIMIT ?"
+    ended = connection.execute(query, (after, _CLOSED, most)).fetchall()
+    return [_turn(connection, place, ConversationId(conversation), seq) for place, conversation, seq in ended]
+
+
+def _turn(connection: StoreConnection, place: int, conversation: ConversationId, end: int) -> ClosedTurn:
+    query = "SELECT coalesce(max(seq), 0) FROM entries WHERE conversation = ? AND seq < ? AND kind = ?"
+    (begin,) = connection.execute(query, (conversation, end, _CLOSED)).fetchone()
+    query = "SELECT seq, at, version, body FROM entries WHERE conversation = ? AND seq > ? AND seq <= ? ORDER BY seq"
+    rows = connection.execute(query, (conversation, begin, end))
+    where = f"A turn of {conversation}"
+    written = (Written(seq, at, codec.decode(body, version=version, where=where)) for seq, at, version, body in rows)
+    return ClosedTurn(conversation, place, tuple(written))
