@@ -9,7 +9,7 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, MediaKind, Text
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
-from angelia.core.ids import CallId, ConversationId, delivery_id, new_conversation, wall_clock
+from angelia.core.ids import CallId, CommandKey, ConversationId, delivery_id, new_conversation, wall_clock
 from angelia.core.principal import OWNER
 from angelia.service.conversation.forks import fork_conversation
 from angelia.store.log.search import search
@@ -89,6 +89,19 @@ async def test_what_happened_once_is_not_done_or_counted_again(
     facts = [entry.fact for entry in await transcript.entries(made)]
     queued = {fact.id for fact in facts if isinstance(fact, e.DeliveryQueued)}
     assert queued == {fact.id for fact in facts if isinstance(fact, e.DeliverySettled)}
+
+
+async def test_what_is_asked_for_again_under_its_key_is_the_fork_that_was_begun(
+    transcript: Transcript, blobs: BlobStore, db: Database
+) -> None:
+    source, key = await story(transcript, blobs), CommandKey("web", "k")
+    made = await fork_conversation(transcript, source, 5, wall_clock, asked=key)
+    await transcript.append(source, [e.UserSaid((Text("meanwhile"),), key="later")])
+    assert await fork_conversation(transcript, source, 5, wall_clock, asked=key) == made
+    await rebuild(db, blobs)
+    assert await fork_conversation(transcript, source, 0, wall_clock, asked=key) == made, "also after a rebuild"
+    assert await fork_conversation(transcript, source, 5, wall_clock, asked=CommandKey("web", "l")) != made
+    assert await forked(transcript, source) != await forked(transcript, source), "without a key each is another"
 
 
 async def test_the_store_is_whole_with_forks_and_a_rebuild_makes_the_same_tables(

@@ -71,12 +71,29 @@ async def test_a_fork_has_the_same_past_and_the_page_is_told_where_it_is(tmp_pat
         told = await page.says(conversation, "/fork", "key-0002")
         fork = str(told["conversation"])
         assert fork != conversation
+        assert await page.says(conversation, "/fork", "key-0002") == told, "sent again, it is the one that was begun"
+        assert str((await page.says(conversation, "/fork", "key-0009"))["conversation"]) not in (fork, conversation)
         past = (await page.json(f"/api/conversations/{fork}/entries"))["entries"]
         assert [one["kind"] for one in past][: len(whole)] == [one["kind"] for one in whole]
         await page.says(fork, "And now?", "key-0003")
         await page.until(fork, "TurnClosed", past[-1]["seq"])
         left = (await page.json(f"/api/conversations/{conversation}/entries"))["entries"]
         assert [one["kind"] for one in left].count("UserSaid") == 1
+
+
+async def test_a_command_that_is_sent_again_does_what_it_does_once(tmp_path: Path) -> None:
+    async with (
+        ModelServer([say("Blue.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "Which colour?")
+        await page.until(conversation, "TurnClosed")
+        told = [await page.says(conversation, "/pin no red", key) for key in ("key-0002", "key-0002", "key-0003")]
+        assert told[0] == told[1] == told[2]
+        entries = (await page.json(f"/api/conversations/{conversation}/entries"))["entries"]
+        assert [one["kind"] for one in entries].count("Pinned") == 2
 
 
 async def test_an_earlier_message_is_said_otherwise_in_a_fork_that_answers_it(tmp_path: Path) -> None:
@@ -95,6 +112,9 @@ async def test_an_earlier_message_is_said_otherwise_in_a_fork_that_answers_it(tm
         told = await page.says(conversation, "/edit 2 Which fruit?", "key-0004")
         fork = str(told["conversation"])
         await page.until(fork, "TurnClosed")
+        assert await page.says(conversation, "/edit 2 Which fruit?", "key-0004") == told
+        said = (await page.json(f"/api/conversations/{fork}/entries"))["entries"]
+        assert [one["kind"] for one in said].count("UserSaid") == 1
         assert [message.text.split()[-1] for message in server.requests[-1].heard.messages if message.text] == [
             "fruit?"
         ]

@@ -155,10 +155,15 @@ class ChildTerms(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
 
 
 class ForkedFrom(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose past a conversation has: the entries of `of` up to the number `upto`, but for the first one."""
+    """Whose past a conversation has: the entries of `of` up to the number `upto`, but for the first one.
+
+    `door` and `key` name what was asked for, so that a repeat of it begins no second one; empty where nothing did.
+    """
 
     of: ConversationId
     upto: int
+    door: str = ""
+    key: str = ""
 
 
 class ConversationOpened(Fact, frozen=True):

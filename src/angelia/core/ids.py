@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable
-from typing import NewType
+from typing import NamedTuple, NewType
 
 ConversationId = NewType("ConversationId", str)
 
@@ -44,6 +44,16 @@ def sortable_id(clock: Clock = wall_clock, entropy: Callable[[int], bytes] = os.
     """
     number = (clock() << 80) | int.from_bytes(entropy(10), "big")
     return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+class CommandKey(NamedTuple):
+    """What names a command at a door, for ever; empty where each is given but once."""
+
+    door: str = ""
+    key: str = ""
+
+
+NO_KEY = CommandKey()
 
 
 def new_conversation(clock: Clock = wall_clock) -> ConversationId:

@@ -245,6 +245,8 @@ async def fork(port: OpeningPort, number: str) -> OtherConversation:
     from angelia.service.conversation.forks import fork_conversation
 
     before, services = _conversation(port), port.services
+    if known := await _forked_before(port):
+        return OtherConversation(known, "That fork is there already.")
     if before.turn.opened:
         raise BadInput("A turn is running here; nothing was begun.", then="Wait for its end, or stop it.")
     if number and not (number.isdecimal() and int(number)):
@@ -252,10 +254,17 @@ async def fork(port: OpeningPort, number: str) -> OtherConversation:
             f"“{number}” is no entry's number.", then="`angelia show --json` has them; /fork alone takes all."
         )
     at = int(number or 0)
-    made = await fork_conversation(services.transcript, before.conversation, at, services.clock)
+    made = await fork_conversation(services.transcript, before.conversation, at, services.clock, asked=port.asked)
     session = await port.open(made)
     count, former = len(session.log.entries), short(before.conversation)
     return OtherConversation(session, f"A fork with the first {count} entries. The former one: /resume {former}")
+
+
+async def _forked_before(port: OpeningPort) -> Session | None:
+    """What this very command began when it was given before."""
+    asked = port.asked
+    known = await port.services.transcript.of_key(port.person, asked.door, asked.key) if asked.key else None
+    return await port.open(known) if known else None
 
 
 async def edit(port: OpeningPort, words: str) -> OtherConversation | CommandTable:
@@ -267,10 +276,11 @@ async def edit(port: OpeningPort, words: str) -> OtherConversation | CommandTabl
     if not words:
         listed = tuple((str(number), one.words) for number, one in enumerate(messages[:MOST_LISTED], 1))
         return CommandTable(listed, "/edit 1 OTHER WORDS says the newest otherwise, in a fork; this one stays.")
-    if before.turn.opened:
+    if before.turn.opened and not await _forked_before(port):
         raise BadInput("A turn is running here; nothing was begun.", then="Wait for its end, or stop it.")
     message, said = chosen_message(messages, words)
-    made = await fork_conversation(services.transcript, before.conversation, message.seq - 1, services.clock)
+    at = message.seq - 1
+    made = await fork_conversation(services.transcript, before.conversation, at, services.clock, asked=port.asked)
     text = f"A fork from before “{message.words}”. The former one: /resume {short(before.conversation)}"
     return OtherConversation(await port.open(made), text, message.saying(said))
 

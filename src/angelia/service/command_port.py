@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.content import Content
-from angelia.core.ids import Clock
+from angelia.core.ids import Clock, CommandKey
 from angelia.core.principal import Principal
 from angelia.policy.situation import Mode
 from angelia.service.conversation.session import Session
@@ -198,6 +198,11 @@ class CommandPort(Protocol):
 
 class OpeningPort(CommandPort, Protocol):
     """A door that can open another conversation beside the one in which a command is given."""
+
+    @property
+    def asked(self) -> CommandKey:
+        """What names this command, so that it begins no second conversation when it comes again."""
+        ...
 
     async def open(self, part: str) -> Session:
         """The one whose id ends so, open.

@@ -6,8 +6,9 @@ from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.errors import BadInput
-from angelia.core.ids import ConversationId
+from angelia.core.ids import CommandKey, ConversationId
 from angelia.core.principal import OWNER
+from angelia.core.text import clean
 from angelia.faces.web.entry_view import reply_nodes
 from angelia.service.command_port import (
     CommandPlace,
@@ -42,9 +43,10 @@ class PageCommandPort:
     arrival = e.Arrival.STEER
     keys = ()
 
-    def __init__(self, app: "App", conversations: "WebConversations", session: Session) -> None:
+    def __init__(self, app: "App", conversations: "WebConversations", session: Session, asked: CommandKey) -> None:
         self._app, self._conversations = app, conversations
         self.session = session
+        self.asked = asked
 
     @property
     def services(self) -> CommandServices:
@@ -85,9 +87,10 @@ class PageCommandPort:
 
 
 async def page_command(
-    app: "App", conversations: "WebConversations", conversation: ConversationId, text: str
+    app: "App", conversations: "WebConversations", conversation: ConversationId, text: str, key: str
 ) -> CommandOutcome | None:
-    """Run the command that a text gives; None where it gives none.
+    """Run the command that a text gives; None where it gives none. What it begins and writes down it does once for its
+    `key`, however often it comes.
 
     Raises:
         ConfigError, SandboxError: the conversation cannot be opened for it.
@@ -97,13 +100,15 @@ async def page_command(
         if command is None:
             return None
         session = await conversations.session(conversation)
-        result = await command(PageCommandPort(app, conversations, session))
+        asked = conversations.command_key(conversation, key)
+        result = await command(PageCommandPort(app, conversations, session, asked))
     except BadInput as wrong:
         return CommandOutcome({"reply": reply_nodes(str(wrong)), "table": None})
     match result:
         case CommandReply(text=said, facts=facts):
             if facts:
-                await session.record(*facts)
+                given = e.CommandGiven(clean(text), OWNER, e.Address(asked.door, conversation), asked.key)
+                await session.record(given, *facts)
             return CommandOutcome({"reply": reply_nodes(said), "table": None})
         case CommandTable(rows=rows, then=then):
             return CommandOutcome({"reply": reply_nodes(then), "table": [list(row) for row in rows]})

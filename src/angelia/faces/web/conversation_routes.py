@@ -142,7 +142,9 @@ class ConversationRoutes:
     async def _say(self, request: RouteRequest) -> RouteResponse:
         own, given = await self._id(request), await request.json(PageMessage)
         arrival, forwarded = e.Arrival(given.arrival), False
-        if not given.files and (command := await page_command(self._app, self._conversations, own, given.text)):
+        if not given.files and (
+            command := await page_command(self._app, self._conversations, own, given.text, given.key)
+        ):
             if command.message is None:
                 return json_response(command.shown)
             given.text, arrival = command.message.words, command.message.arrival

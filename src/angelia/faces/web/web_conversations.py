@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound, StoreBusy, StoreUnreachable
-from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
+from angelia.core.ids import CallId, CommandKey, ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean
 from angelia.engine.state import waits_for_program
@@ -194,6 +194,10 @@ class WebConversations:
         if named.missing:
             raise BadInput(" ".join(named.missing), then="Send it without its @, or try again.")
         return named.parts
+
+    def command_key(self, conversation: ConversationId, key: str) -> CommandKey:
+        """What names a command that came under this key; a message may have the same one."""
+        return CommandKey(DOOR, f"{conversation}:{key}:command")
 
     async def stop(self, conversation: ConversationId) -> bool:
         """Ask the running turn to stop; False when none runs. One that nobody drives, since a program has to bring

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.errors import BadInput
+from angelia.core.ids import NO_KEY
 from angelia.core.principal import OWNER
 from angelia.core.text import clean, fenced, literally
 from angelia.core.visible import visible_line
@@ -32,6 +33,7 @@ class ChatCommandPort:
     """A chat, for one command that somebody gave there."""
 
     place = CommandPlace.CHAT
+    asked = NO_KEY
     keys = ()
 
     def __init__(self, chat_sessions: ChatSessions, sender: Sender) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
-from angelia.core.ids import Clock, ConversationId, new_conversation
+from angelia.core.ids import NO_KEY, Clock, CommandKey, ConversationId, new_conversation
+from angelia.core.principal import OWNER
 from angelia.engine.background import BackgroundWork
 from angelia.engine.state import Turn, advance
 from angelia.service.conversation.worked_folder import WorkedFolder
@@ -26,10 +27,16 @@ async def same_folder(entries: Sequence[e.Entry], upto: int) -> str:
 
 
 async def fork_conversation(
-    transcript: Transcript, source: ConversationId, at: int, clock: Clock, lay_out: LayOut = same_folder
+    transcript: Transcript,
+    source: ConversationId,
+    at: int,
+    clock: Clock,
+    lay_out: LayOut = same_folder,
+    asked: CommandKey = NO_KEY,
 ) -> ConversationId:
     """Begin a conversation with the entries of `source` up to the number `at`; 0 is the last one at which no turn was
-    open. It works where its files are laid out, in a place of its own.
+    open. It works where its files are laid out, in a place of its own. Asked for again under the same key, it is the
+    one that was begun.
 
     What the original had sent out, and what went on behind its calls, stays its own.
 
@@ -59,11 +66,12 @@ async def fork_conversation(
         first.owner,
         first.preset,
         notes=first.notes,
-        fork=e.ForkedFrom(source, upto),
+        fork=e.ForkedFrom(source, upto, asked.door, asked.key),
     )
-    await transcript.fork(opened, made)
-    if facts := _left_with_the_original(past):
-        await transcript.append(made, facts)
+    if not await transcript.fork(opened, made, _left_with_the_original(past)):
+        known = await transcript.of_key(OWNER, asked.door, asked.key)
+        assert known is not None
+        return known
     return made
 
 

@@ -5,14 +5,17 @@ be deleted. What such a copy says happened once: it pays nothing, delivers nothi
 is found by no search. Its rows say so themselves (`COPIED`), so a rebuild passes over them too.
 """
 
+from collections.abc import Sequence
+
 from angelia.core import codec
-from angelia.core.entry import BytesLetGo, ConversationOpened, Delegated, Entry, ForkedFrom, Occurred, UserSaid
+from angelia.core.entry import AnyFact, BytesLetGo, ConversationOpened, Delegated, Entry, ForkedFrom, Occurred, UserSaid
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId
 from angelia.store.log.chain import COPIED, FIRST, checksum
 from angelia.store.log.examined import damaged
 from angelia.store.log.projections import derive
 from angelia.store.log.references import blobs_in
+from angelia.store.log.repeats import is_taken
 from angelia.store.port import LogStore, StoreConnection
 from angelia.store.sql.tips import Tip
 
@@ -23,9 +26,10 @@ _INSERT = """
 _TITLED = tuple(kind.__name__ for kind in (UserSaid, Occurred, Delegated))
 
 
-async def fork(db: LogStore, opened: ConversationOpened, into: ConversationId) -> int:
+async def fork(db: LogStore, opened: ConversationOpened, into: ConversationId, left: Sequence[AnyFact] = ()) -> int:
     """Begin `into` with the entries of the conversation that `opened.fork` names, up to the number that it names, in
-    one durable commit; `opened` stands in place of the first one. Returns how many entries it has.
+    one durable commit; `opened` stands in place of the first one, and what is `left` behind is told at the end.
+    Returns how many entries it has, 0 where one was begun under its key before, in which case nothing changed.
 
     Raises:
         NotFound: there is no such conversation.
@@ -34,13 +38,18 @@ async def fork(db: LogStore, opened: ConversationOpened, into: ConversationId) -
     """
     assert opened.fork is not None
     source = opened.fork
-    return await db.write(lambda connection: _forked(db, connection, source, (into, opened)))
+    return await db.write(lambda connection: _forked(db, connection, source, (into, opened, left)))
 
 
 def _forked(
-    db: LogStore, connection: StoreConnection, source: ForkedFrom, begun: tuple[ConversationId, ConversationOpened]
+    db: LogStore,
+    connection: StoreConnection,
+    source: ForkedFrom,
+    begun: tuple[ConversationId, ConversationOpened, Sequence[AnyFact]],
 ) -> int:
-    into, opened = begun
+    into, opened, left = begun
+    if source.key and is_taken(connection, source.door, source.key):
+        return 0
     known = connection.execute("SELECT last_seq, title FROM conversations WHERE id = ?", (source.of,)).fetchone()
     if known is None:
         raise NotFound(f"There is no conversation {source.of}.", then="`angelia sessions` lists them.")
@@ -69,11 +78,11 @@ def _forked(
         titled = titled or kind in _TITLED
     connection.executemany(_INSERT, rows[1:])
     _refer(connection, source, into, whole=source.upto == last)
-    if later := _let_go_later(connection, source):
-        row = (into, len(rows) + 1, now, 0, codec.VERSION, codec.kind_of(later), codec.encode(later))
+    for fact in (*_let_go_later(connection, source), *left):
+        row = (into, len(rows) + 1, now, 0, codec.VERSION, codec.kind_of(fact), codec.encode(fact))
         tip = checksum(tip, row)
         (place,) = connection.execute(f"{_INSERT} RETURNING id", (*row, tip)).fetchone()
-        derive(connection, into, place, Entry(len(rows) + 1, now, later), tip)
+        derive(connection, into, place, Entry(len(rows) + 1, now, fact), tip)
         rows.append((*row, tip))
     connection.execute(
         "UPDATE conversations SET last_seq = ?, last_at = ?, tip = ?, title = ? WHERE id = ?",
@@ -99,7 +108,7 @@ def _refer(connection: StoreConnection, source: ForkedFrom, into: ConversationId
             connection.executemany("DELETE FROM blob_refs WHERE sha256 = ? AND conversation = ?", gone)
 
 
-def _let_go_later(connection: StoreConnection, source: ForkedFrom) -> BytesLetGo | None:
+def _let_go_later(connection: StoreConnection, source: ForkedFrom) -> Sequence[BytesLetGo]:
     """What the original let go of after the place at which it is forked: the fork cannot have it either."""
     rows = connection.execute(
         "SELECT body, version FROM entries WHERE conversation = ? AND seq > ? AND kind = ? ORDER BY seq",
@@ -108,4 +117,4 @@ def _let_go_later(connection: StoreConnection, source: ForkedFrom) -> BytesLetGo
     facts = [codec.decode(body, version=version, where=f"Entries of {source.of}") for body, version in rows]
     told = [fact for fact in facts if isinstance(fact, BytesLetGo)]
     gone = tuple(one for fact in told for one in fact.pictures if one.seq <= source.upto)
-    return BytesLetGo(gone, told[-1].hours) if gone else None
+    return [BytesLetGo(gone, told[-1].hours)] if gone else []

@@ -174,6 +174,8 @@ def _opened(connection: StoreConnection, at: _At, fact: ConversationOpened) -> N
             fact.place or at.conversation,
         ),
     )
+    if fact.fork and fact.fork.key:
+        _take_key(connection, at, fact.fork.door, fact.fork.key)
 
 
 def _workspace_moved(connection: StoreConnection, at: _At, fact: WorkspaceMoved) -> None:
@@ -198,8 +200,11 @@ def give_title(connection: StoreConnection, conversation: ConversationId, fact: 
 
 def _received(connection: StoreConnection, at: _At, fact: Keyed) -> None:
     if fact.key:
-        row = (fact.address.door, fact.key, at.conversation, at.entry.seq)
-        connection.execute("INSERT INTO inbox VALUES (?, ?, ?, ?)", row)
+        _take_key(connection, at, fact.address.door, fact.key)
+
+
+def _take_key(connection: StoreConnection, at: _At, door: str, key: str) -> None:
+    connection.execute("INSERT INTO inbox VALUES (?, ?, ?, ?)", (door, key, at.conversation, at.entry.seq))
 
 
 def _scheduled(connection: StoreConnection, at: _At, fact: Scheduled) -> None:

@@ -34,7 +34,12 @@ def is_repeat(connection: StoreConnection, conversation: ConversationId, fact: A
         return True
     if not isinstance(fact, Keyed) or not fact.key:
         return False
-    row = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (fact.address.door, fact.key)).fetchone()
+    return is_taken(connection, fact.address.door, fact.key)
+
+
+def is_taken(connection: StoreConnection, door: str, key: str) -> bool:
+    """Whether something came in under this key at this door, within a job that is under way."""
+    row = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (door, key)).fetchone()
     return row is not None
 
 

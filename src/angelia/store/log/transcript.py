@@ -290,9 +290,9 @@ class Transcript:
         row = await self._db.read(lambda connection: connection.execute(asked, (door, key)).fetchone())
         return ConversationId(row[0]) if row and viewer.sees(Principal.parse(row[1])) else None
 
-    async def fork(self, opened: ConversationOpened, into: ConversationId) -> int:
+    async def fork(self, opened: ConversationOpened, into: ConversationId, left: Sequence[AnyFact] = ()) -> int:
         """Begin a conversation with the past of another one; see `store.log.fork`."""
-        return await fork(self._db, opened, into)
+        return await fork(self._db, opened, into, left)
 
     async def spent(self, viewer: Principal, since_ms: int, conversation: ConversationId | None = None) -> Spending:
         """What was spent since a moment (Unix milliseconds), by one conversation or by all, erased ones included.

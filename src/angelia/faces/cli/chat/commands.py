@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from angelia.core import entry as e
 from angelia.core.errors import BadInput
-from angelia.core.ids import short
+from angelia.core.ids import NO_KEY, short
 from angelia.core.principal import OWNER
 from angelia.core.text import one_line
 from angelia.faces.words.call_output import CallOutput, WholeOutput, whole_lines, whole_output
@@ -60,6 +60,7 @@ class TerminalCommandPort:
     person = OWNER
     arrival = e.Arrival.STEER
     zone = None
+    asked = NO_KEY
     keys = (("", ""), *KEYS)
 
     def __init__(self, chat: "ChatApp") -> None:
