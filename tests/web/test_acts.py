@@ -113,6 +113,11 @@ async def test_an_earlier_message_is_said_otherwise_in_a_fork_that_answers_it(tm
         fork = str(told["conversation"])
         await page.until(fork, "TurnClosed")
         assert await page.says(conversation, "/edit 2 Which fruit?", "key-0004") == told
+        asked = next(one["seq"] for one in whole if one["kind"] == "UserSaid")
+        named = await page.says(conversation, f"/edit #{asked} Which tree?\nAnd why?", "key-0005")
+        assert str(named["conversation"]) not in (fork, conversation)
+        refused = await page.says(conversation, f"/edit #{asked + 1} no message", "key-0006")
+        assert "is no message of yours" in str(refused["reply"])
         said = (await page.json(f"/api/conversations/{fork}/entries"))["entries"]
         assert [one["kind"] for one in said].count("UserSaid") == 1
         assert [message.text.split()[-1] for message in server.requests[-1].heard.messages if message.text] == [

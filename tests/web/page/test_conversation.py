@@ -180,6 +180,24 @@ def test_a_draft_is_kept_for_its_conversation_as_it_was_typed(chrome: Browser, f
     leave(page)
 
 
+def test_a_message_is_said_otherwise_by_its_pen_and_a_draft_is_not_written_over(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    page = _talk(chrome, fake, address, [said(1, "Hello."), reply(2, [["p", {}, ["Hello."]]]), said(3, "Which bed?")])
+    page.locator("#pen").fill("half a thought")
+    pens = page.get_by_role("button", name="Say this otherwise")
+    pens.last.click()
+    expect(page.get_by_role("region", name="What was just done")).to_contain_text("Send what you are writing first")
+    expect(page.locator("#pen")).to_have_value("half a thought")
+    page.locator("#pen").fill("")
+    pens.last.click()
+    expect(page.locator("#pen")).to_have_value("/edit #3 Which bed?")
+    pens.first.click()
+    expect(page.locator("#pen")).to_have_value("/edit #1 Hello.")
+    expect(page.locator("#pen")).to_be_focused()
+    leave(page)
+
+
 def test_what_is_written_without_a_connection_is_sent_later_unchanged(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:

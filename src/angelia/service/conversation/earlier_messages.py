@@ -42,12 +42,19 @@ def earlier_messages(entries: Sequence[e.Entry], sender: Principal) -> tuple[Ear
 
 
 def chosen_message(messages: Sequence[EarlierMessage], words: str) -> tuple[EarlierMessage, str]:
-    """The message that `2 other words` names, the newest being 1, and the other words.
+    """The message that `2 other words` names, the newest being 1, or `#12 other words` by its entry; and the words.
 
     Raises:
         BadInput: it names none, or says nothing.
     """
     number, _, said = words.partition(" ")
+    if number.startswith("#"):
+        at = next((at for at, one in enumerate(messages, 1) if f"#{one.seq}" == number), 0)
+        if not at:
+            raise BadInput(
+                f"Entry {number[1:]} is no message of yours with which a turn began.", then="/edit lists them."
+            )
+        number = str(at)
     if not (number.isdecimal() and int(number)):
         raise BadInput("Which message should be said otherwise?", then="/edit lists them; /edit 1 OTHER WORDS.")
     if int(number) > len(messages):

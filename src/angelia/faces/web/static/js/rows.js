@@ -5,6 +5,7 @@ import { Media } from "./media.js";
 import { Nodes } from "./nodes.js";
 import { Calls } from "./calls.js";
 import { ReceiptRow } from "./receipt_row.js";
+import { toast } from "./toasts.js";
 import { clock, door, dayName, duration, longDay, money, second } from "./words.js";
 
 /** @typedef {import("./fold.js").Item} Item */
@@ -37,10 +38,23 @@ export const parts = (parts, id) => parts.map((part) => (part.media ? html`<${Me
 /** @param {any} entry @param {boolean} turn */
 const fate = (entry, turn) => (entry.step > 1 ? `read at step ${entry.step}` : entry.arrival === "queue" && turn ? "stored; it is read after this turn" : "");
 
+/** A message of one's own with which a turn began. @param {any} entry */
+const mine = (entry) => entry.kind === "UserSaid" && (entry.who === "owner" || !entry.who) && entry.seq > 0 && !(entry.step > 1);
+
+/** Puts its words where one writes, as the command that says them otherwise. @param {any} entry */
+function otherwise(entry) {
+  const pen = /** @type {HTMLTextAreaElement} */ (document.getElementById("pen"));
+  if (pen.value.trim() && !pen.value.startsWith("/edit #")) return void toast("Send what you are writing first, or clear it.");
+  const words = (entry.parts || []).map((/** @type {any} */ part) => part.text || "").filter(Boolean);
+  pen.value = `/edit #${entry.seq} ${words.join("\n\n")}`;
+  pen.dispatchEvent(new Event("input", { bubbles: true }));
+  pen.focus();
+}
+
 /** @type {Record<string, (item: Item, id: string, turn: boolean) => any>} */
 const KINDS = {
   day: (item) => html`<p class="day">${dayName(item.at) === longDay(item.at) ? longDay(item.at) : `${dayName(item.at)}, ${longDay(item.at)}`}</p>`,
-  said: ({ data, at }, id, turn) => html`<div class="said"><h2 class="who"><b>${data.kind === "Occurred" ? "Schedule" : data.kind === "Delegated" ? "Task" : data.who === "owner" || !data.who ? "You" : data.who}</b><span>${door(data.door || "")}</span><span class="fate">${fate(data, turn)}</span><time>${clock(at)}</time></h2>${parts(data.parts || [], id)}</div>`,
+  said: ({ data, at }, id, turn) => html`<div class="said"><h2 class="who"><b>${data.kind === "Occurred" ? "Schedule" : data.kind === "Delegated" ? "Task" : data.who === "owner" || !data.who ? "You" : data.who}</b><span>${door(data.door || "")}</span><span class="fate">${fate(data, turn)}</span>${mine(data) && html`<button class="b bare sq" aria-label="Say this otherwise" title="Say this otherwise, in a fork" onClick=${() => otherwise(data)}><${Icon} name="pen" /></button>`}<time>${clock(at)}</time></h2>${parts(data.parts || [], id)}</div>`,
   text: ({ data }) => html`<h2 class="sr">Angelia</h2><div class="text"><${Nodes} nodes=${data.nodes} /></div>`,
   thought: ({ data }) => html`<details class="tool"><summary><${Icon} name="chevron" cls="chev" /><${Icon} name="thought" /><b>Thought</b><span class="say">${data.text}</span></summary><div class="inner"><p class="thinking">${data.text}</p></div></details>`,
   calls: ({ data, rev }, id) => html`<${Calls} calls=${[...data]} id=${id} rev=${rev} />`,
