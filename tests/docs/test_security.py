@@ -17,15 +17,19 @@ _NAMED = re.compile(r"`(test_\w+)`")
 
 def _claims() -> list[str]:
     """Paragraphs and list items of "What holds"; one that only introduces the list below it counts with that list."""
-    text = (ROOT / "SECURITY.md").read_text().partition("## What holds\n")[2].partition("\n## ")[0]
-    blocks = [block for block in re.split(r"\n\n|\n(?=\* )", text) if block.strip()][1:]
+    blocks = _blocks("What holds")[1:]
     claims = []
     for at, block in enumerate(blocks):
-        items = list(takewhile(lambda other: other.startswith("* "), blocks[at + 1 :]))
-        introduces = not block.startswith("* ") and items and not _NAMED.search(block)
+        items = list(takewhile(lambda other: other.startswith(("* ", "- ")), blocks[at + 1 :]))
+        introduces = not block.startswith(("* ", "- ")) and items and not _NAMED.search(block)
         if not introduces:
             claims.append(block)
     return claims
+
+
+def _blocks(section: str) -> list[str]:
+    text = (ROOT / "SECURITY.md").read_text().partition(f"## {section}\n")[2].partition("\n## ")[0]
+    return [block for block in re.split(r"\n\n|\n(?=[*-] )", text) if block.strip()]
 
 
 @cache
@@ -47,6 +51,11 @@ def test_each_claim_names_the_tests_that_show_it(claim: str) -> None:
     named = _NAMED.findall(claim)
     assert named or UNSHOWN[0] in claim, "a claim without a test is a wish"
     assert [name for name in named if name not in _tests()] == []
+
+
+@pytest.mark.parametrize("gap", _blocks("What does not hold"), ids=lambda gap: gap[:50])
+def test_what_does_not_hold_names_a_test_or_says_that_none_shows_it(gap: str) -> None:
+    assert _NAMED.search(gap) or re.search(r"No test (can show|shows it: )", gap)
 
 
 def test_whatever_test_the_document_names_is_there() -> None:

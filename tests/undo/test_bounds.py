@@ -1,0 +1,46 @@
+"""What is kept to be taken back is bounded, in bytes and in days, and the oldest goes first."""
+
+import os
+import time
+from pathlib import Path
+
+from angelia.sandboxes.undo.call_sandbox import keep_at
+from angelia.sandboxes.undo.store import UndoSettings, UndoStore
+
+SIZE = 100_000
+
+
+def keep(store: UndoStore, work: Path, name: str) -> None:
+    """A call that overwrote a file of that name."""
+    (work / name).write_bytes(b"x" * SIZE)
+    step = store.begin("c", work, name)
+    keep_at(step, name)
+    (work / name).write_text("other")
+    step.end()
+
+
+def calls(store: UndoStore) -> list[str]:
+    return [step.begun.call for step in store.steps("c")]
+
+
+def test_what_is_kept_for_undo_stays_within_its_bytes_and_the_oldest_goes_first(tmp_path: Path) -> None:
+    store = UndoStore(tmp_path / "home", UndoSettings(max_bytes=10 * SIZE))
+    for number in range(30):
+        keep(store, tmp_path, f"{number:02}")
+        held = sum(path.stat().st_size for path in (tmp_path / "home/undo").rglob("*") if path.is_file())
+        assert held <= 11 * SIZE, "the journals' own lines come to it"
+    left = calls(store)
+    assert len(left) >= 5
+    assert set(left).isdisjoint(f"{number:02}" for number in range(10)), "those of one millisecond are in any order"
+
+
+def test_what_is_kept_for_undo_goes_after_its_days(tmp_path: Path) -> None:
+    store = UndoStore(tmp_path / "home", UndoSettings(days=7))
+    for name in ("old", "new"):
+        keep(store, tmp_path, name)
+    old = time.time() - 8 * 86_400
+    for step in store.steps("c"):
+        if step.begun.call == "old":
+            os.utime(step.folder, (old, old))
+    store.prune()
+    assert calls(store) == ["new"]
