@@ -12,6 +12,7 @@ import httpx
 import httpx2
 import pytest
 from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
+from a2a.client.errors import A2AClientError
 from a2a.types import (
     CancelTaskRequest,
     GetTaskRequest,
@@ -34,12 +35,17 @@ from a2a.utils.errors import (
     TaskNotFoundError,
     UnsupportedOperationError,
 )
+from tests.promise.lives import Place
+from tests.web.test_streams import free_port
 from tests.web.v1.programs import PICTURE, Programs, served
+from tests.web.v1.test_program_tool_crashes import life, new_key
 
+from angelia.core import entry as e
 from angelia.core.failure import FailureKind
 from angelia.faces.web.a2a.task_object import WAITS
 from angelia.faces.web.api_keys import KeyScope
 from angelia.faces.web.v1.turn import FollowedTurn
+from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Fail, Hang, call, say, slowly
 
 pytestmark = pytest.mark.anyio
@@ -179,6 +185,26 @@ async def test_a_task_goes_on_in_the_next_life_and_is_followed_from_the_log(tmp_
         came = [one async for one in client.subscribe(SubscribeToTaskRequest(id=begun.id))]
     assert words_of(came[0].task) + "".join(map(added, came)) == WORDS
     assert came[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", ["say.committed:1", "model.recorded:1", "append.after_commit:4"])
+async def test_a_message_is_one_task_whenever_the_server_is_killed(tmp_path: Path, point: str) -> None:
+    async with ModelServer(lambda request: say(WORDS)) as model:
+        place, port = Place(tmp_path, model), free_port()
+        head = {"authorization": f"Bearer {await new_key(place)}"}
+        tasks, deaths = list[Task](), 0
+        while not tasks:
+            async with life(place, port, "" if deaths else point), httpx.AsyncClient(headers=head, timeout=60) as http:
+                card = await A2ACardResolver(http, f"http://127.0.0.1:{port}").get_agent_card()
+                client = ClientFactory(ClientConfig(streaming=False, httpx_client=http)).create(card)
+                try:
+                    tasks.append(await whole(client, message("Count.")))
+                except A2AClientError:
+                    deaths += 1
+        facts = await place.facts()
+    assert (deaths, words_of(tasks[0])) == (1, WORDS)
+    assert [sum(isinstance(fact, kind) for fact in facts) for kind in (e.UserSaid, e.TurnClosed)] == [1, 1]
 
 
 async def test_who_follows_hears_that_it_waits_for_the_person_and_that_it_goes_on(tmp_path: Path) -> None:
