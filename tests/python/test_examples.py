@@ -191,9 +191,41 @@ def test_what_each_question_costs_is_a_table(tmp_path: Path) -> None:
     assert all(int(row[2]) > 0 for row in table[1:])
 
 
+def test_the_history_of_a_repository_is_a_batch(tmp_path: Path) -> None:
+    """Only the commit that brought a test is a task, and the batch begins before it, without its mending."""
+    repo = tmp_path / "work/calc"
+    versions = [
+        ("Adds", {"calc.py": "def add(a, b):\n    return abs(a) + b\n"}),
+        ("Is told of", {"README.md": "Adds.\n"}),
+        ("Adds what is negative", {
+            "calc.py": "def add(a, b):\n    return a + b\n",
+            "test_calc.py": "from calc import add\n\n\ndef test_negative():\n    assert add(-1, -2) == -3\n",
+        }),
+    ]  # fmt: skip
+    with serving(tmp_path, [say("Done.")]) as place:
+        repo.mkdir()
+        git = ["git", "-C", str(repo), "-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run([*git, "init", "-q"], check=True)
+        for message, files in versions:
+            for name, text in files.items():
+                (repo / name).write_text(text)
+            subprocess.run([*git, "add", "."], check=True)
+            subprocess.run([*git, "commit", "-qm", message], check=True)
+        written = run(place, "history_tasks.py", "calc", "50")
+        (place.work / "calc.jsonl").write_text(written.out)
+        ran = place.run("batch", "calc.jsonl", "--model", "openai-chat:test", "--json")
+    (task,) = [json.loads(line) for line in written.out.splitlines()]
+    assert task["FAIL_TO_PASS"] == ["test_calc.py::test_negative"], written.err
+    (result,) = [json.loads(line) for line in ran.out.splitlines()]
+    assert result["outcome"] == "failed", ran.err
+    assert result["why"].startswith("0 of 1 mended, 0 broken")
+    (left,) = (place.work / "calc-batch/work").glob("*/*/calc.py")
+    assert "abs(a)" in left.read_text()
+
+
 def test_every_example_is_listed_and_run_here() -> None:
     names = {path.name for path in EXAMPLES.glob("*.py")}
     assert names == set(re.findall(r"^\| \[(\w+\.py)\]", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
     here = Path(__file__).read_text()
     assert {name for name in names if f'"{name}"' in here} == names
-    assert len(names) == 10
+    assert len(names) == 11
