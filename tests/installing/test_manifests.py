@@ -29,6 +29,8 @@ def of_kind(kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("document", documents, ids=lambda one: one["kind"])
 def test_kubernetes_knows_every_field_of(document: dict[str, Any]) -> None:
     kubernetes_validate.validate(document, "1.30", strict=True)
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate({**document, "spce": {}}, "1.30", strict=True)
 
 
 def test_every_container_is_an_ordinary_user_on_a_root_that_it_cannot_write() -> None:

@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 
 from angelia.core.version import PACKAGE_VERSION
-from angelia.service.traces.spans import Span, Value
+from angelia.service.traces.spans import TraceSpan, Value
 
 HEADERS = {"content-type": "application/json"}
 _INTERNAL, _CLIENT = 1, 3
 _UNSET, _ERROR = 0, 2
 
 
-def export_request(spans: Iterable[Span]) -> bytes:
+def export_request(spans: Iterable[TraceSpan]) -> bytes:
     """The body of an `ExportTraceServiceRequest`."""
     resource = {
         "service.name": "angelia",
@@ -28,7 +28,7 @@ def export_request(spans: Iterable[Span]) -> bytes:
     )
 
 
-def _span(span: Span) -> dict[str, Any]:
+def _span(span: TraceSpan) -> dict[str, Any]:
     attributes = {**span.attributes, **({"error.type": span.error} if span.error else {})}
     return {
         "traceId": span.trace,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, ToolCall
 from angelia.core.ending import Answered, Cancelled, StayedSilent
-from angelia.store.log.closed_turns import ClosedTurn, Written
+from angelia.store.log.closed_turns import ClosedTurn, WrittenFact
 
 AGENT = "Angelia"
 Value = str | int | tuple[str, ...]
@@ -29,7 +29,7 @@ _FINISHED = {
 }
 
 
-class Span(Struct, frozen=True):
+class TraceSpan(Struct, frozen=True):
     """One span: ids in hexadecimal digits, times in Unix milliseconds. `error` is empty where all went well."""
 
     trace: str
@@ -43,7 +43,7 @@ class Span(Struct, frozen=True):
     error: str = ""
 
 
-def spans_of(turn: ClosedTurn) -> list[Span]:
+def spans_of(turn: ClosedTurn) -> list[TraceSpan]:
     """All of one turn. The same turn has the same ids whoever tells it, so that what is told twice is one."""
     trace, root = _digits(turn, "trace", 32), _digits(turn, "turn", 16)
     parts = [*_model_calls(turn, trace, root), *_tool_calls(turn, trace, root)]
@@ -58,11 +58,11 @@ def spans_of(turn: ClosedTurn) -> list[Span]:
     }
     error = "" if isinstance(ending, _WELL) else type(ending).__name__
     start = min([*begins, last.at])
-    return [Span(trace, root, "", f"invoke_agent {AGENT}", False, start, last.at, attributes, error), *parts]
+    return [TraceSpan(trace, root, "", f"invoke_agent {AGENT}", False, start, last.at, attributes, error), *parts]
 
 
-def _model_calls(turn: ClosedTurn, trace: str, root: str) -> Iterator[Span]:
-    asked: Written | None = None
+def _model_calls(turn: ClosedTurn, trace: str, root: str) -> Iterator[TraceSpan]:
+    asked: WrittenFact | None = None
     for one in turn.written:
         if isinstance(one.fact, e.ModelAsked):
             asked = one
@@ -71,7 +71,7 @@ def _model_calls(turn: ClosedTurn, trace: str, root: str) -> Iterator[Span]:
             asked = None
 
 
-def _model_call(turn: ClosedTurn, trace: str, root: str, start: int, told: Written) -> Span:
+def _model_call(turn: ClosedTurn, trace: str, root: str, start: int, told: WrittenFact) -> TraceSpan:
     fact = told.fact
     assert isinstance(fact, e.ModelSaid | e.ModelFailed)
     vendor, _, model = fact.model.partition(":")
@@ -92,10 +92,12 @@ def _model_call(turn: ClosedTurn, trace: str, root: str, start: int, told: Writt
     if fact.cost >= 0:
         attributes["angelia.cost.microdollars"] = fact.cost
     error = fact.failure.kind.value if isinstance(fact, e.ModelFailed) else ""
-    return Span(trace, _digits(turn, str(told.seq), 16), root, f"chat {model}", True, start, told.at, attributes, error)
+    return TraceSpan(
+        trace, _digits(turn, str(told.seq), 16), root, f"chat {model}", True, start, told.at, attributes, error
+    )
 
 
-def _tool_calls(turn: ClosedTurn, trace: str, root: str) -> Iterator[Span]:
+def _tool_calls(turn: ClosedTurn, trace: str, root: str) -> Iterator[TraceSpan]:
     names: dict[str, str] = {}
     started: dict[str, int] = {}
     for one in turn.written:
@@ -114,7 +116,7 @@ def _tool_calls(turn: ClosedTurn, trace: str, root: str) -> Iterator[Span]:
             }
             error = "" if fact.status in _FINE else fact.status.value
             start, span = started.get(fact.call, one.at), _digits(turn, str(one.seq), 16)
-            yield Span(trace, span, root, f"execute_tool {name}", False, start, one.at, attributes, error)
+            yield TraceSpan(trace, span, root, f"execute_tool {name}", False, start, one.at, attributes, error)
 
 
 def _digits(turn: ClosedTurn, what: str, count: int) -> str:

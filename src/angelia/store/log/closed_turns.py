@@ -10,7 +10,7 @@ from angelia.store.port import StoreConnection
 _CLOSED = TurnClosed.__name__
 
 
-class Written(Struct, frozen=True):
+class WrittenFact(Struct, frozen=True):
     """A fact, its number in the conversation, and when it was written, Unix milliseconds."""
 
     seq: int
@@ -23,7 +23,7 @@ class ClosedTurn(Struct, frozen=True):
 
     conversation: ConversationId
     place: int
-    written: tuple[Written, ...]
+    written: tuple[WrittenFact, ...]
 
 
 def log_end(connection: StoreConnection) -> int:
@@ -44,5 +44,7 @@ def _turn(connection: StoreConnection, place: int, conversation: ConversationId,
     query = "SELECT seq, at, version, body FROM entries WHERE conversation = ? AND seq > ? AND seq <= ? ORDER BY seq"
     rows = connection.execute(query, (conversation, begin, end))
     where = f"A turn of {conversation}"
-    written = (Written(seq, at, codec.decode(body, version=version, where=where)) for seq, at, version, body in rows)
+    written = (
+        WrittenFact(seq, at, codec.decode(body, version=version, where=where)) for seq, at, version, body in rows
+    )
     return ClosedTurn(conversation, place, tuple(written))
