@@ -182,7 +182,7 @@ def test_the_line_that_names_a_file_is_not_shown_while_it_is_written(upto: int) 
 
 def test_that_a_turn_was_stopped_is_told_once_by_its_ending() -> None:
     stopped = e.ToolFinished(CallId("c1"), CallStatus.CANCELLED, (Text("Stopped before it was finished."),))
-    facts = [e.CancelAsked(OWNER), stopped, e.TurnClosed(end.Cancelled(OWNER)), stopped]
+    facts: list[e.AnyFact] = [e.CancelAsked(OWNER), stopped, e.TurnClosed(end.Cancelled(OWNER)), stopped]
     lines = TranscriptLines()
     told = [[line.text for line in lines.tell(e.Entry(n, n, fact))] for n, fact in enumerate(facts, 1)]
     assert told == [
