@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from angelia.core import codec
@@ -13,12 +13,14 @@ from angelia.core.content import ProviderBlock, Text
 from angelia.core.errors import CodecError
 from angelia.testing.logs.playbook import log, reply, said
 from angelia.testing.logs.strategies import KINDS, RAW_JSON, any_fact, logs
+from tests.examples import examples
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_kind_of_fact_comes_back_as_it_was(kind: type[e.Fact]) -> None:
     seen: set[type] = set()
 
+    @settings(max_examples=examples(30))
     @given(any_fact(kind))
     def comes_back(fact: e.AnyFact) -> None:
         seen.add(type(fact))
