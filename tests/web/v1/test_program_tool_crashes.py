@@ -1,6 +1,8 @@
 """A call of a program's tool survives a kill at any point: it is made once, and its result is taken in once."""
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,11 +10,12 @@ from typing import Any
 
 import httpx2
 import pytest
+from tests import nursery
+from tests.nursery import Birth, Child, LivingChild
 from tests.promise.lives import Place
 from tests.web.test_streams import free_port
 
 from angelia.core import entry as e
-from angelia.testing import crash
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
 
@@ -23,26 +26,25 @@ ASKED = {"role": "user", "content": "How is the weather in Oslo?"}
 
 
 @asynccontextmanager
-async def life(place: Place, port: int, at: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def life(place: Place, port: int, at: str) -> AsyncIterator[None]:
     """`angelia web`, listening, until it is killed at a crash point or at the end."""
-    words = ["web", "--no-open", "--listen", f"127.0.0.1:{port}", "--set", f"model={place.wire}:m"]
-    log = place.folder / "passed"
-    process = await asyncio.create_subprocess_exec(
-        *crash.command(log, words, at=at), env=place.env, cwd=place.workspace, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout
-    try:
-        assert (await process.stdout.readline()).startswith(b"http://localhost")
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
+    words = ("web", "--no-open", "--listen", f"127.0.0.1:{port}", "--set", f"model={place.wire}:m")
+    birth = Birth(words, place.env, str(place.workspace), passed=str(place.folder / "passed"), at=at)
+    read, write = os.pipe()
+    with os.fdopen(read, "rb") as lines, Path(os.devnull).open("rb") as nothing:
+        child = LivingChild(Child(birth, place.folder, nothing.fileno(), write))
+        os.close(write)
+        try:
+            assert (await asyncio.to_thread(lines.readline)).startswith(b"http://localhost")
+            yield
+        finally:
+            child.kill(signal.SIGKILL)
+            await child.status
 
 
 async def new_key(place: Place) -> str:
     words = ["web", "keys", "add", "ide", "--set", f"model={place.wire}:m"]
-    return (await crash.run(words, place.env)).stdout.strip()
+    return (await nursery.run(words, place.env)).stdout.strip()
 
 
 @pytest.mark.parametrize("point", ["tool.before_handing_over:1", "tool.handed_over:1", "tool.finished:1"])
