@@ -61,7 +61,8 @@ def test_a_folder_of_harbor_is_a_task_in_the_image_that_it_describes(tmp_path: P
     assert (task.max_seconds, task.check_seconds) == (90, 60.0)
     assert read_tasks(tmp_path / "add-up") == (task,), "a task alone is a batch of one"
     named = HARBOR | {"task.toml": '[environment]\ndocker_image = "somebody/add-up:2"\n'}
-    assert of(tmp_path / "named", one=named)[0].sandbox == "docker:somebody/add-up:2"
+    (other,) = of(tmp_path / "named", one=named)
+    assert (other.sandbox, other.check_seconds) == ("docker:somebody/add-up:2", 600.0)
 
 
 def test_a_folder_before_harbor_is_one_as_well(tmp_path: Path) -> None:
@@ -76,6 +77,8 @@ def test_a_folder_before_harbor_is_one_as_well(tmp_path: Path) -> None:
         ({"task.toml": '[[steps]]\nname = "a"\n'}, "has several steps"),
         ({"task.toml": '[verifier]\nenv = { KEY = "${OPENAI_API_KEY}" }\n'}, "want KEY of this machine"),
         ({"task.toml": '[environment]\nos = "windows"\n'}, "another system"),
+        ({"task.toml": '[verifier]\nenvironment_mode = "separate"\n'}, "a container of their own"),
+        ({"task.toml": '[environment]\nworkdir = "/srv"\n'}, "works in another folder"),
         ({"environment/docker-compose.yaml": "services: {}\n"}, "several containers"),
         ({"tests/test.sh": None}, "no tests"),
         ({"environment/Dockerfile": None}, "no image"),
@@ -106,7 +109,8 @@ async def test_they_are_done_in_their_containers_and_judged_by_their_own_tests(t
         "environment/Dockerfile": f"FROM {IMAGE}\nWORKDIR /app\nCOPY numbers.txt /logs/verifier/reward.txt\n",
         "tests/test.sh": "#!/bin/sh\n",
     }
-    several = HARBOR | {"tests/test.sh": '#!/bin/sh\necho \'{"a": 1, "b": 0.5}\' >/logs/verifier/reward.json\n'}
+    rewards = 'echo \'{"a": 1, "b": 0.5}\' >/logs/verifier/reward.json; echo 0 >/logs/verifier/reward.txt'
+    several = HARBOR | {"tests/test.sh": f"#!/bin/sh\n{rewards}\n"}
     badly = OLD | {"task.yaml": OLD["task.yaml"].replace("Nothing else.", "Nothing else, badly.")}
     tasks = of(
         tmp_path / "tasks", good=HARBOR, half=half, lazy=lazy, planted=planted, several=several, six=OLD, bad=badly

@@ -55,13 +55,13 @@ def _all_passed(output: str) -> tuple[float, str]:
 
 
 async def _rewards(context: CheckContext) -> Mapping[str, float]:
-    """What the tests wrote: one number, or several by their names; nothing if there is none."""
-    try:
-        if said := (await context.read(f"{_LOGS}/reward.txt")).strip():
-            return {"reward": float(said)}
-    except MissingFile:
-        pass
+    """What the tests wrote: several by their names, else one number (harbor, `Verifier`); nothing if there is none."""
     try:
         return {name: float(value) for name, value in json.loads(await context.read(f"{_LOGS}/reward.json")).items()}
     except MissingFile:
+        pass
+    try:
+        said = (await context.read(f"{_LOGS}/reward.txt")).strip()
+    except MissingFile:
         return {}
+    return {"reward": float(said)} if said else {}

@@ -14,11 +14,19 @@ from angelia.skills.front_matter import BadFrontMatter, read_front_matter
 _INSTRUCTION, _OLD = "instruction.md", "task.yaml"
 _COMPOSE = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
 _CHECK = str(Path(__file__).with_name("harbor_check.py"))
+_TEST_SECONDS = 600.0
+"""What tests have where the task does not say (harbor, `VerifierConfig.timeout_sec`)."""
 _UNMET = {
     "steps": "has several steps",
     "environment.env": "gives its container variables",
     "environment.mcp_servers": "brings MCP servers",
     "environment.skills_dir": "brings skills",
+    "environment.workdir": "works in another folder than its image",
+    "environment.healthcheck": "waits until its container is healthy",
+    "environment.gpus": "wants a GPU",
+    "environment.tpu": "wants a TPU",
+    "agent.user": "is done by another user than its image's",
+    "verifier.user": "is judged by another user than its image's",
     "verifier.environment": "has its tests judge in a container of their own",
     "verifier.collect": "collects files for its tests",
 }
@@ -45,6 +53,8 @@ def _of_harbor(folder: Path, table: Mapping[str, Any]) -> dict[str, Any]:
     for path, what in _UNMET.items():
         if _at(table, path):
             raise BadInput(f"The task in {folder} {what} ({path}), which is not done here.", then="Leave it out.")
+    if _at(table, "verifier.environment_mode") == "separate":
+        raise BadInput(f"The task in {folder} {_UNMET['verifier.environment']}.", then="Leave it out.")
     if str(_at(table, "environment.os") or "linux") != "linux":
         raise BadInput(f"The task in {folder} wants another system than Linux.", then="Leave it out.")
     variables = _at(table, "verifier.env") or {}
@@ -58,7 +68,7 @@ def _of_harbor(folder: Path, table: Mapping[str, Any]) -> dict[str, Any]:
         "prompt": (folder / _INSTRUCTION).read_text("utf-8").strip(),
         "sandbox": f"docker:{_at(table, 'environment.docker_image') or _dockerfile(folder, folder / 'environment')}",
         "max_seconds": int(seconds) if seconds else 0,
-        **_checked(folder, _at(table, "verifier.timeout_sec")),
+        **_checked(_at(table, "verifier.timeout_sec")),
         "data": {"tests": "tests", "script": _script(folder, "tests/test.sh"), "env": variables, "says": "reward"},
     }
 
@@ -79,14 +89,13 @@ def _of_old(folder: Path) -> dict[str, Any]:
         "prompt": str(fields.get("instruction", "")).strip(),
         "sandbox": f"docker:{_dockerfile(folder, folder)}",
         "max_seconds": int(float(str(fields.get("max_agent_timeout_sec", 0)))),
-        **_checked(folder, fields.get("max_test_timeout_sec")),
+        **_checked(fields.get("max_test_timeout_sec")),
         "data": {"tests": "tests", "script": script, "env": {"TEST_DIR": "/tests"}, "says": "pytest"},
     }
 
 
-def _checked(folder: Path, seconds: object) -> dict[str, Any]:
-    told = {"check_seconds": float(str(seconds))} if seconds else {}
-    return {"workspace": "image", "check": _CHECK, **told}
+def _checked(seconds: object) -> dict[str, Any]:
+    return {"workspace": "image", "check": _CHECK, "check_seconds": float(str(seconds or _TEST_SECONDS))}
 
 
 def _dockerfile(task: Path, folder: Path) -> str:
