@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from angelia.browsers.chromium.browser import MOST_TABS, ChromiumBrowser
+from angelia.browsers.chromium.launch import RunningChromium
 from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 from tests.browsers.site import Site
@@ -158,7 +159,7 @@ async def test_a_page_whose_process_dies_is_told_and_another_opens(browser: Chro
 async def test_a_browser_that_dies_fails_what_waits_and_is_begun_anew(browser: ChromiumBrowser, site: Site) -> None:
     tab = await opened(browser, site, "<p>Alive</p>")
     waiting = asyncio.create_task(tab.wait_for("Never", 60.0))
-    assert browser._running is not None
+    assert isinstance(browser._running, RunningChromium)
     browser._running._process.kill()
     with pytest.raises(BrowserGone):
         await waiting

@@ -238,6 +238,7 @@ RULES = [
             "pydantic in tools/mcp/tasks.py": "loaded in a thread, with the first server that is reached",
             "mcp_types in tools/mcp/elicitation.py": "loaded when a server asks a person",
             "jsonschema in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
+            "websockets in browsers/chromium/websocket.py": "its module is loaded for a browser that runs elsewhere",
             "websockets in channels/discord/socket.py": "its module is loaded when a channel of its kind is opened",
             "websockets in channels/slack/socket.py": "its module is loaded when a channel of its kind is opened",
             "mcp in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",

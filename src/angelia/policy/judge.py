@@ -35,6 +35,7 @@ from angelia.policy.verdict import (
     LogInForServer,
     NoEffect,
     OfServer,
+    OpenOrigin,
     ReadPath,
     RunCommand,
     RunScript,
@@ -79,7 +80,9 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             return _remembered(may_read(path, resolved, situation), situation)
         case WritePath(path=path, resolved=resolved):
             return _write(may_write(path, resolved, situation), path, resolved, situation)
-        case FetchUrl() | SearchWeb() | ShowUrl() | SendTo() | RunScript() | UseSecret() | UseProfile() | SeePage():
+        case FetchUrl() | OpenOrigin() | SearchWeb() | ShowUrl() | SendTo() | RunScript() | SeePage():
+            return _on_the_web(effect, situation)
+        case UseSecret() | UseProfile():
             return _on_the_web(effect, situation)
         case SendOut(path=path, resolved=resolved, address=address):
             verdict = may_send(path, resolved, situation)
@@ -213,16 +216,32 @@ def _act(effect: Act, situation: Situation) -> Verdict:
     )
 
 
-def _fetch(url: str, situation: Situation) -> Verdict:
+def _address_named(url: str, situation: Situation) -> Verdict:
+    """On a URL as it is written, with the address in it if its host is one."""
     verdict = judge_url(url)
+    host = urlsplit(url).hostname or "" if isinstance(verdict, Allow) else ""
+    numeric = ":" in host or host.replace(".", "").isdigit()
+    return judge_address(host, situation.allow_ranges) if numeric else verdict
+
+
+def _open_origin(effect: OpenOrigin, situation: Situation) -> Verdict:
+    """No namespace holds that browser and it resolves names itself: each site is asked about, in every mode."""
+    verdict = _address_named(effect.url, situation)
     if isinstance(verdict, Deny):
         return verdict
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if ":" in host or host.replace(".", "").isdigit():
-        verdict = judge_address(host, situation.allow_ranges)
-        if isinstance(verdict, Deny):
-            return verdict
+    if situation.network is NetworkSetting.OFF:
+        return Deny("The network is switched off by the setting `network`.")
+    pattern = f"open: {origin_of(effect.url)}"
+    if pattern in situation.granted:
+        return Allow(f"You said yes to `{pattern}`.")
+    why = f"The browser at {effect.browser} has no wall of ours around it, so each site is asked about."
+    return Ask(f"Open {effect.url} in the browser at {effect.browser}?", why, pattern)
+
+
+def _fetch(url: str, situation: Situation) -> Verdict:
+    verdict = _address_named(url, situation)
+    if isinstance(verdict, Deny):
+        return verdict
     pattern = f"url: {origin_of(url)}"
     question = f"Fetch {url}?"  # whole: what an address carries may stand at its end
     match situation.network:
@@ -242,12 +261,14 @@ def _fetch(url: str, situation: Situation) -> Verdict:
 
 
 def _on_the_web(
-    effect: FetchUrl | SearchWeb | ShowUrl | SendTo | RunScript | UseSecret | UseProfile | SeePage,
+    effect: FetchUrl | OpenOrigin | SearchWeb | ShowUrl | SendTo | RunScript | UseSecret | UseProfile | SeePage,
     situation: Situation,
 ) -> Verdict:
     match effect:
         case FetchUrl(url=url):
             return _fetch(url, situation)
+        case OpenOrigin():
+            return _open_origin(effect, situation)
         case ShowUrl(url=url):
             return _unasked(_fetch(url, situation))
         case SearchWeb():

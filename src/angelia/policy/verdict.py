@@ -41,6 +41,15 @@ class FetchUrl(Struct, frozen=True, tag=True):
     url: str
 
 
+class OpenOrigin(Struct, frozen=True, tag=True):
+    """Open a URL in a browser that runs elsewhere (`browser`, as it is shown), behind no wall of ours; from then on its
+    tabs may go to that origin by themselves.
+    """
+
+    url: str
+    browser: str
+
+
 class SearchWeb(Struct, frozen=True, tag=True):
     """Ask search services of the person's for `words`; whoever is in `services` may learn them."""
 
@@ -258,6 +267,7 @@ Effect = (
     | ReadPath
     | WritePath
     | FetchUrl
+    | OpenOrigin
     | SearchWeb
     | UsePainter
     | UseSpeaker

@@ -184,7 +184,7 @@ class App:
             StoreError: the home cannot be read or written; says why and how to mend it.
             ConfigError, MissingPart: a vendor in the configuration is wrong, or where the log is to lie.
         """
-        found = found_toolsets(loaded.home)  # first: opening a home closes it to others who could write until then
+        found = found_toolsets(loaded.home, loaded.config.browser.address)  # first: opening a home closes it to others
         db = open_log(loaded, environ, clock)
         app = cls(loaded, db, environ, clock, (*found.makers, *tools))
         log_to(loaded.home / "angelia.log", app.redaction.text)

@@ -35,15 +35,16 @@ class FoundToolsets(Struct, frozen=True):
     faults: tuple[str, ...] = ()
 
 
-def found_toolsets(home: Path | None = None) -> FoundToolsets:
+def found_toolsets(home: Path | None = None, browser: str = "") -> FoundToolsets:
     """Our own, then single tools of other packages by their names, then toolsets by those of their entry points.
 
-    With a `home` what lies in its `plugins` is among them.
+    `browser` is the address of one that runs elsewhere, empty for this machine's. With a `home` what lies in its
+    `plugins` is among them.
     """
     plugins, unloaded = _plugins(home)
     singles, faults = _third_party_tools(plugins)
     toolsets, more = _third_party_toolsets()
-    return FoundToolsets((*own_toolsets(), *singles, *toolsets), (*unloaded, *faults, *more))
+    return FoundToolsets((*own_toolsets(browser), *singles, *toolsets), (*unloaded, *faults, *more))
 
 
 def _plugins(home: Path | None) -> tuple[list[tuple[str, Tool]], list[str]]:
@@ -61,7 +62,7 @@ def default_registry(home: Path | None = None) -> Registry:
     return Registry.of(toolsets, (*found.faults, *faults))
 
 
-def own_toolsets() -> tuple[MakeToolset, ...]:
+def own_toolsets(browser: str = "") -> tuple[MakeToolset, ...]:
     """Those that come with Angelia."""
     from angelia.tools.browser.toolset import BrowserTools
     from angelia.tools.delegation.toolset import DelegationTools
@@ -79,7 +80,7 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
         ShellTools,
         FileTools,
         WebTools,
-        BrowserTools,
+        partial(BrowserTools, browser),
         lambda: Standalone("people", *people),
         NoteTools,
         lambda: Standalone("schedule", *timed),

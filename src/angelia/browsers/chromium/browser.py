@@ -22,6 +22,7 @@ from angelia.sandboxes.egress.addresses import Addresses
 if TYPE_CHECKING:
     from angelia.browsers.chromium.display import Display
     from angelia.browsers.chromium.launch import RunningChromium
+    from angelia.browsers.chromium.remote import RemoteContext
 
 MOST_TABS = 12
 
@@ -29,10 +30,14 @@ MOST_TABS = 12
 class ChromiumBrowser:
     """One Chromium with a profile in memory, which ends with it. `addresses` says what its pages may reach."""
 
-    def __init__(self, addresses: Addresses, display: "Display | None" = None) -> None:
-        """Nothing is started yet. Its window is on `display`, for a person; without one it has none."""
+    def __init__(self, addresses: Addresses, display: "Display | None" = None, remote: str = "") -> None:
+        """Nothing is started yet. Its window is on `display`, for a person; without one it has none.
+
+        With `remote`, the address of a debugger, it is a part of the browser that runs there.
+        """
         self._addresses, self._display = addresses, display
-        self._running: RunningChromium | None = None
+        self._remote = remote
+        self._running: RunningChromium | RemoteContext | None = None
         self._starting = asyncio.Lock()
         self._numbers = 0
         self._tabs: dict[str, Tab] = {}
@@ -46,6 +51,18 @@ class ChromiumBrowser:
         self.life = 0
         """How often it was begun: what it knew went with the life before."""
         self.current = ""
+
+    @property
+    def elsewhere(self) -> str:
+        """Where it runs, as it may be shown, if that is behind no wall of ours; else empty."""
+        from angelia.browsers.chromium.remote import shown_address
+
+        return shown_address(self._remote) if self._remote else ""
+
+    def permit(self, origin: str) -> None:
+        """Somebody has said yes to pages of this site; it counts where nothing but that holds them."""
+        if self._running is not None and self._running.rules is not None:
+            self._running.rules.opened.add(origin)
 
     @property
     def tabs(self) -> dict[str, Tab]:
@@ -83,7 +100,11 @@ class ChromiumBrowser:
         if len(self._tabs) >= MOST_TABS:
             raise ActFailed(ActOutcome.UNFIT, f"{MOST_TABS} tabs are open already: close one first.")
         running = await self._started()
-        target = (await running.cdp.call("Target.createTarget", {"url": "about:blank"}))["targetId"]
+        target = (await running.cdp.call("Target.createTarget", {"url": "about:blank", **self._within}))["targetId"]
+        if running.context:  # of targets in such a browser nobody is told
+            await self._attach({"targetId": target})
+            if target not in {tab.target for tab in self._tabs.values()}:
+                raise BrowserGone("The browser closed the tab while it was opened.")
         while target not in {tab.target for tab in self._tabs.values()}:
             await asyncio.gather(*self._attaching)
             await asyncio.sleep(0)
@@ -93,6 +114,12 @@ class ChromiumBrowser:
         if self._display is not None:
             await self._close_first(running.cdp)
         return self._tabs[self.current]
+
+    @property
+    def _within(self) -> dict[str, str]:
+        """What confines a question to the part of the browser that is ours."""
+        context = self._running.context if self._running is not None else ""
+        return {"browserContextId": context} if context else {}
 
     async def _close_first(self, cdp: CdpConnection) -> None:
         """Close the empty page with which a window begins, which nobody asked for."""
@@ -120,12 +147,17 @@ class ChromiumBrowser:
             ActFailed: see `Downloads.take`.
         """
         assert self._running is not None  # a page is open
-        assert self._downloads is not None
+        if self._downloads is None or self._running.folders is None:
+            why = f"The browser runs elsewhere ({self.elsewhere}) and shares no files with us: nothing was downloaded."
+            raise ActFailed(ActOutcome.UNFIT, f"{why} Use fetch for the file's address.")
         return await self._downloads.take(start, limit=limit, progress=progress), self._running.folders
 
     async def lay_in(self, content: AsyncIterator[bytes], name: str) -> str:
         """Put a file where a page may be given it; the path there."""
         assert self._running is not None  # a page is open
+        if self._running.folders is None:
+            why = f"The browser runs elsewhere ({self.elsewhere}) and shares no files with us: nothing was uploaded."
+            raise ActFailed(ActOutcome.UNFIT, f"{why} Hand the page over to the user for it.")
         return await self._running.folders.put(content, name)
 
     async def log_in(self, origins: Sequence[str], logins: KeptLogins) -> None:
@@ -140,7 +172,7 @@ class ChromiumBrowser:
             raise ActFailed(ActOutcome.REFUSED, f"{why} They are used in a conversation that runs none there.")
         self._given.logged_in.update(origins)
         told = [cookie.told() for cookie in logins.cookies]
-        await self._running.cdp.call("Storage.setCookies", {"cookies": told})
+        await self._running.cdp.call("Storage.setCookies", {"cookies": told, **self._within})
         if stored := [one for one in logins.storage if one.origin in origins]:
             async with self._unshown_page(self._running.cdp) as session:
                 for one in stored:
@@ -149,7 +181,7 @@ class ChromiumBrowser:
     @asynccontextmanager
     async def _unshown_page(self, cdp: CdpConnection) -> AsyncIterator[str]:
         """A page of ours that is no tab, by its session."""
-        asked = {"url": "about:blank", "background": True}
+        asked = {"url": "about:blank", "background": True, **self._within}
         try:
             async with self._own:
                 target = str((await cdp.call("Target.createTarget", asked))["targetId"])
@@ -167,7 +199,7 @@ class ChromiumBrowser:
         """
         if self._running is None:
             raise BrowserGone("The browser has ended.")
-        cookies = cookies_for((await self._running.cdp.call("Storage.getCookies"))["cookies"], origins)
+        cookies = cookies_for((await self._running.cdp.call("Storage.getCookies", self._within))["cookies"], origins)
         found = [await storage_of(tab) for tab in [*self._tabs.values()] if origin(tab.url) in origins]
         return before.became(cookies, {one.origin: one for one in found if one is not None and one.origin in origins})
 
@@ -211,19 +243,29 @@ class ChromiumBrowser:
         if running is not None:
             await running.close()
 
-    async def _started(self) -> "RunningChromium":
-        from angelia.browsers.chromium.launch import start_chromium  # what it takes is loaded with the first page
-
+    async def _started(self) -> "RunningChromium | RemoteContext":
         async with self._starting:
             if self._running is None:
-                running = await start_chromium(self._addresses, self._display)
-                self._downloads = Downloads(running.cdp, running.folders, running.refusals.__setitem__)
-                running.cdp.listen("", self._hear)
-                await self._downloads.begin()
-                await running.cdp.call("Target.setDiscoverTargets", {"discover": True})
-                self._running = running
+                self._running = await (self._joined() if self._remote else self._launched())
                 self.life += 1
             return self._running
+
+    async def _launched(self) -> "RunningChromium":
+        from angelia.browsers.chromium.launch import start_chromium  # what it takes is loaded with the first page
+
+        running = await start_chromium(self._addresses, self._display)
+        self._downloads = Downloads(running.cdp, running.folders, running.refusals.__setitem__)
+        running.cdp.listen("", self._hear)
+        await self._downloads.begin()
+        await running.cdp.call("Target.setDiscoverTargets", {"discover": True})
+        return running
+
+    async def _joined(self) -> "RemoteContext":
+        from angelia.browsers.chromium.remote import connect_remote
+
+        joined = await connect_remote(self._remote, self._addresses)
+        joined.cdp.listen("", self._hear)
+        return joined
 
     def _hear(self, method: str, params: dict[str, Any]) -> None:
         match method:
@@ -231,6 +273,9 @@ class ChromiumBrowser:
                 task = asyncio.get_running_loop().create_task(self._attach(params["targetInfo"]))
                 self._attaching.add(task)
                 task.add_done_callback(self._attaching.discard)
+            case "Target.detachedFromTarget" if self._remote:  # of a target's end nobody else tells us there
+                for tab in [one for one in self._tabs.values() if one.frames.page.session == params["sessionId"]]:
+                    self._forget(tab.target)
             case "Target.targetDestroyed":
                 self._forget(str(params["targetId"]))
             case "Browser.downloadWillBegin" | "Browser.downloadProgress" if self._downloads:
@@ -249,7 +294,7 @@ class ChromiumBrowser:
             asked = {"targetId": target["targetId"], "flatten": True}
             session = (await running.cdp.call("Target.attachToTarget", asked))["sessionId"]
             self._numbers += 1
-            tab = Tab(running.cdp, session, target["targetId"], f"t{self._numbers}", self._given)
+            tab = Tab(running.cdp, session, target["targetId"], f"t{self._numbers}", self._given, running.rules)
             await tab.begin()
             self._tabs[tab.name] = tab
 

@@ -76,6 +76,9 @@ class ShownChromium(Struct, frozen=True):
 class RunningChromium:
     """A browser that runs."""
 
+    context, rules = "", None
+    """All of it is ours, and what its pages ask for is decided outside of it."""
+
     def __init__(
         self, process: "subprocess.Popen[bytes]", cdp: CdpConnection, network: ProxiedHosts, folders: SharedFolders
     ) -> None:

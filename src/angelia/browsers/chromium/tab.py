@@ -5,7 +5,7 @@ import base64
 from collections.abc import Awaitable
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.console import Console
@@ -21,6 +21,9 @@ from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook, read_look
 from angelia.core.text import clean, one_line
 
+if TYPE_CHECKING:
+    from angelia.browsers.chromium.request_rules import RequestRules
+
 T = TypeVar("T")
 
 LOADED_S = 30.0
@@ -28,13 +31,22 @@ LOADED_S = 30.0
 QUIET_S, SETTLED_S = 0.15, 5.0
 """An act is over once nothing has been loading for so long; and after that long in any case."""
 _DOMAINS = ("Page", "Runtime", "Network", "Inspector", "Log")
-_FRAMES = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": [{"type": "iframe"}]}
+_FRAMES = {"autoAttach": True, "flatten": True, "filter": [{"type": "iframe"}]}
 
 
 class Tab:
     """One page at a time, in a session of its own."""
 
-    def __init__(self, cdp: CdpConnection, session: str, target: str, name: str, given: GivenSecrets) -> None:
+    def __init__(
+        self,
+        cdp: CdpConnection,
+        session: str,
+        target: str,
+        name: str,
+        given: GivenSecrets,
+        rules: "RequestRules | None" = None,
+    ) -> None:
+        """`rules` decide what it asks for, where nothing outside of the browser does."""
         self.target, self.name = target, name
         self.url = "about:blank"
         self.dialog: Dialog | None = None
@@ -42,7 +54,7 @@ class Tab:
         self._cdp, self._session = cdp, session
         self.frames = Frames(target, session, self._call, self._unless_asked, given)
         self.secrets = SecretFields(self.frames, given)
-        self._given = given
+        self._given, self._rules = given, rules
         self.console = Console(given)
         self._crashed: set[str] = set()
         self._loading = Loading(self.frames)
@@ -56,15 +68,26 @@ class Tab:
         return self._session in self._crashed
 
     async def begin(self) -> None:
-        """Have the browser tell what happens."""
+        """Have the browser tell what happens.
+
+        Raises:
+            ProtocolError, ActFailed: it is gone again, or what it asks for could not be held.
+        """
+        if self._rules is not None:
+            await self._rules.hold(self._session)
         await self._begin(self._session)
 
     async def _begin(self, session: str) -> None:
         self._cdp.listen(session, partial(self._hear, session))
         with suppress(ProtocolError, ActFailed):  # a frame may be gone again; of the page whoever asks next hears it
+            if self._rules is not None and session != self._session:
+                await self._rules.hold(session)
             for domain in _DOMAINS:
                 await self._cdp.call(f"{domain}.enable", session=session)
-            await self._cdp.call("Target.setAutoAttach", _FRAMES, session=session)
+            waits = {"waitForDebuggerOnStart": self._rules is not None}
+            await self._cdp.call("Target.setAutoAttach", _FRAMES | waits, session=session)
+            if self._rules is not None:
+                await self._cdp.call("Runtime.runIfWaitingForDebugger", session=session)
             if session != self._session:  # it had moved there before anybody listened
                 there = (await self._cdp.call("Page.getFrameTree", session=session))["frameTree"]["frame"]
                 self.frames.navigated(str(there["id"]), str(there["url"]))
@@ -360,6 +383,8 @@ class Tab:
     # -- what the browser tells -------------------------------------------------------------------------------------
 
     def _hear(self, session: str, method: str, params: dict[str, Any]) -> None:
+        if self._rules is not None and self._rules.hear(session, self.frames.page.identity, method, params):
+            return
         if self._loading.hear(session, method, params):
             self._news.set()
             return

@@ -85,6 +85,14 @@ class TimeoutSettings(Struct, frozen=True, forbid_unknown_fields=True):
     silence: float = 120.0
 
 
+class BrowserSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """`address` is where the debugger of a browser answers that runs elsewhere, such as http://127.0.0.1:9222 or
+    wss://browsers.example/; empty for one of this machine, behind a wall of ours. What follows its host is not shown.
+    """
+
+    address: Annotated[str, Meta(pattern="^((https?|wss?)://[^ ]+)?$")] = ""
+
+
 class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """`max_bytes` of one attachment, `max_sent_bytes` of a file that is sent to you. `cache_bytes` is what the home
     keeps of files that are stored elsewhere (`blobs`): those used last. `screenshot_hours` is how long pictures of
@@ -271,6 +279,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     policy: PolicySettings = PolicySettings()
     timeouts: TimeoutSettings = TimeoutSettings()
     files: FileSettings = FileSettings()
+    browser: BrowserSettings = BrowserSettings()
     undo: UndoSettings = UndoSettings()
     mcp: McpSettings = McpSettings()
     remedies: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -303,6 +312,7 @@ ENVIRONMENT = {
     "ANGELIA_SANDBOX": "sandbox.spec",
     "ANGELIA_CONFINE": "sandbox.confine",
     "ANGELIA_MODE": "policy.mode",
+    "ANGELIA_BROWSER": "browser.address",
     "ANGELIA_STORE": "store",
     "ANGELIA_BLOBS": "blobs",
 }
@@ -393,9 +403,12 @@ def told(fault: "SettingFault", origins: Mapping[str, str], path: Path) -> str:
 
 def listed(loaded: Loaded) -> list[tuple[str, Any, str]]:
     """Every setting as (dotted key, value, origin), defaults included; what could be a secret is left out."""
+    from angelia.browsers.chromium.remote import shown_address
     from angelia.service.settings.secret_refs import shown_server
 
     tree = msgspec.to_builtins(loaded.config)
+    if address := tree["browser"]["address"]:
+        tree["browser"]["address"] = shown_address(address)
     servers = tree["mcp"]["servers"]
     servers.update({name: shown_server(server) for name, server in servers.items()})
     return [(key, value, loaded.origins.get(key, "default")) for key, value in pairs(tree)]

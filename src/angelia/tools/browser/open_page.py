@@ -10,7 +10,7 @@ from angelia.browsers.chromium.frames import origin
 from angelia.browsers.port import ActFailed
 from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
-from angelia.policy.verdict import Effect, FetchUrl, SeePage, SendTo
+from angelia.policy.verdict import Effect, FetchUrl, OpenOrigin, SeePage, SendTo
 from angelia.tools.browser.page_logins import PageLogins
 from angelia.tools.browser.page_secrets import PageSecrets
 from angelia.tools.browser.session import BrowserContext, judged_tab, remember_judged, told
@@ -53,7 +53,9 @@ class OpenPage:
             raise BadInput("browser_open takes either `url` or `go`.")
         if arguments.url:
             seen = [SeePage(origin(arguments.url))] if self._browser.life else []  # a fresh one is logged in nowhere
-            return (*seen, FetchUrl(arguments.url), *self._logins.wanted(arguments.profile, arguments.url))
+            there = self._browser.elsewhere
+            opening = OpenOrigin(arguments.url, there) if there else FetchUrl(arguments.url)
+            return (*seen, opening, *self._logins.wanted(arguments.profile, arguments.url))
         try:
             (there,) = remember_judged(self._browser.tab(arguments.tab), [], context)
         except ActFailed as failed:
@@ -70,6 +72,7 @@ class OpenPage:
             async with self._browser.control.agent():
                 if arguments.url:
                     tab = await self._browser.opened(arguments.tab)
+                    self._browser.permit(origin(arguments.url))
                     await self._logins.lend(arguments.profile)
                     await tab.go(arguments.url)
                 else:

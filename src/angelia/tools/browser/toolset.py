@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 class BrowserTools:
-    """See `tools.port.Toolset`. Where no browser is installed there are no tools, and nothing of it is loaded."""
+    """See `tools.port.Toolset`. Where no browser is installed there are no tools, and nothing of it is loaded.
+
+    With `remote`, the address of a debugger, it is a part of the browser that runs there.
+    """
 
     name = "browser"
 
-    def __init__(self) -> None:
+    def __init__(self, remote: str = "") -> None:
+        self._remote = remote
         self._browser: ChromiumBrowser | None = None
         self._logins: PageLogins | None = None
         self._tools: tuple[Tool, ...] = ()
@@ -30,11 +34,11 @@ class BrowserTools:
 
     async def open(self, conversation: ConversationContext) -> None:
         """Make its tools; the browser itself waits for the first page."""
-        if sys.platform != "linux" or find_chromium() is None:
+        if not self._remote and (sys.platform != "linux" or find_chromium() is None):
             return
         from angelia.browsers.chromium.browser import ChromiumBrowser
 
-        self._browser = ChromiumBrowser(conversation.addresses)
+        self._browser = ChromiumBrowser(conversation.addresses, remote=self._remote)
         from angelia.tools.browser.page_logins import PageLogins
 
         self._logins = PageLogins(self._browser, conversation.profiles)

@@ -5,14 +5,17 @@ from collections.abc import AsyncIterator, Sequence
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.launch import why_not
-from angelia.browsers.port import ActFailed
+from angelia.browsers.port import ActFailed, BrowserMissing
 from angelia.core.errors import AngeliaError, PolicyDenied
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.service.app import App
 
 
-async def look_at_browser(_app: App) -> AsyncIterator[CheckResult]:
+async def look_at_browser(app: App) -> AsyncIterator[CheckResult]:
     """A page is asked for that may not be reached: the trial says that it was asked for, and that it was refused."""
+    if address := app.loaded.config.browser.address:
+        yield await _elsewhere(address)
+        return
     if missing := await asyncio.to_thread(why_not):
         yield absent("browser", missing.what.rstrip("."), missing.then.rstrip("."))
         return
@@ -34,3 +37,19 @@ async def look_at_browser(_app: App) -> AsyncIterator[CheckResult]:
         yield broken("browser", f"it does not start: {error}", "Start it by hand and see what it says.")
     finally:
         await browser.close()
+
+
+async def _elsewhere(address: str) -> CheckResult:
+    async def nothing(origin: str, _host: str, _port: int) -> Sequence[str]:
+        raise PolicyDenied(f"{origin} is not reached.", "This is a trial.")
+
+    browser = ChromiumBrowser(nothing, remote=address)
+    try:
+        await browser.opened()
+    except BrowserMissing as missing:
+        return broken("browser", f"{missing.what} {missing.why}".strip(), missing.then)
+    except (ActFailed, AngeliaError) as error:
+        return broken("browser", f"the one at {browser.elsewhere} opens no page: {error}", "Start it anew.")
+    finally:
+        await browser.close()
+    return well("browser", f"the one at {browser.elsewhere} answers; no wall of ours: each site is asked about")

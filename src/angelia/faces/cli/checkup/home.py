@@ -30,6 +30,7 @@ EXTRAS = {
     "login": ("argon2", "a password and passkeys for the page"),
     "discord": ("websockets", "Discord"),
     "slack": ("websockets", "Slack"),
+    "remote-browser": ("websockets", "a browser that runs elsewhere"),
     "encryption": ("cryptography", "backups under a passphrase"),
     "keyring": ("keyring", "secrets in the system's keyring"),
     "objects": ("obstore", "files in a bucket that speaks S3"),

@@ -1,0 +1,38 @@
+"""A browser that somebody else has started, with a debugging port and a tab of theirs; every name is this machine."""
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from angelia.browsers.chromium.program import find_chromium
+
+THEIRS = "data:text/html,<title>Their own tab</title>"
+
+
+@asynccontextmanager
+async def started_elsewhere(folder: Path) -> AsyncIterator[int]:
+    """Its debugging port; `folder` is its profile."""
+    chromium = find_chromium()
+    assert chromium is not None
+    process = await asyncio.create_subprocess_exec(
+        str(chromium.path),
+        *(() if chromium.shell else ("--headless=new",)),
+        *("--no-sandbox", "--remote-debugging-port=0", f"--user-data-dir={folder}", "--no-first-run", "--disable-gpu"),
+        *("--host-resolver-rules=MAP * 127.0.0.1", "--disable-features=WebRtcHideLocalIpsWithMdns"),
+        *("--site-per-process", "--disable-dev-shm-usage", THEIRS),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        said = folder / "DevToolsActivePort"
+        async with asyncio.timeout(60):
+            while not said.exists() or "\n" not in said.read_text():
+                assert process.returncode is None, "it did not start"
+                await asyncio.sleep(0.05)
+        yield int(said.read_text().split("\n")[0])
+    finally:
+        process.kill()
+        await process.wait()

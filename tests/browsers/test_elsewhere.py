@@ -1,0 +1,212 @@
+"""A browser that runs elsewhere: a part of it is ours alone, and each site is asked about and held to that."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from angelia.browsers.chromium import request_rules
+from angelia.browsers.chromium.browser import ChromiumBrowser
+from angelia.browsers.chromium.remote import shown_address
+from angelia.browsers.logins import KeptLogins
+from angelia.browsers.port import ActFailed, BrowserGone, BrowserMissing
+from angelia.core.content import CallStatus
+from angelia.core.errors import PolicyDenied
+from angelia.policy.verdict import OpenOrigin
+from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.testing.tools.harness import ToolHarness
+from angelia.tools.browser.act_on_page import Step
+from angelia.tools.browser.toolset import BrowserTools
+from tests.browsers.elsewhere import started_elsewhere
+from tests.browsers.site import Site
+from tests.browsers.test_walls import forbidden
+from tests.browsers.ways_out import ways_out
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("chromium")]
+
+
+@pytest.fixture(scope="module")
+async def port(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[int]:
+    """Of somebody's browser, for all tests of the file."""
+    async with started_elsewhere(tmp_path_factory.mktemp("theirs")) as found:
+        yield found
+
+
+async def addresses(origin: str, host: str, _port: int) -> Sequence[str]:
+    """What may be reached: names of example sites."""
+    if not host.endswith(".example") or "forbidden" in host:
+        raise PolicyDenied(f"{origin} is not reached.", "No such place was permitted.")
+    return ["127.0.0.1"]
+
+
+@pytest.fixture
+async def tools(site: Site, port: int, tmp_path: Path) -> AsyncIterator[ToolHarness]:
+    """The tools, over that browser."""
+    (tmp_path / "w").mkdir()
+    sandbox = LocalSandbox(tmp_path / "w", home=tmp_path / "home", state=tmp_path / "state")
+    harness = ToolHarness(tmp_path / "w", sandbox, [BrowserTools(f"http://127.0.0.1:{port}")])
+    harness.addresses = addresses
+    await harness.open()
+    yield harness
+    await harness.close()
+
+
+async def targets(port: int) -> list[dict[str, Any]]:
+    """What the browser has open, as its own server says it."""
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        listed: list[dict[str, Any]] = (await client.get(f"http://127.0.0.1:{port}/json/list")).json()
+        return listed
+
+
+async def test_a_page_is_opened_read_and_acted_on_elsewhere_after_a_yes_to_its_site(
+    tools: ToolHarness, site: Site, port: int
+) -> None:
+    site.pages["/"] = "<title>Shop</title><input aria-label=Name><button onclick='this.remove()'>Buy</button>"
+    (effect,) = await tools.effects("browser_open", url=site.url())
+    assert effect == OpenOrigin(site.url(), f"http://127.0.0.1:{port}")
+    assert 'textbox "Name" [e1]' in await tools.said("browser_open", url=site.url())
+    acted = await tools.said("browser_act", steps=(Step("fill", "e1", "Anna"), Step("click", "e2")))
+    assert "1. fill e1: done\n2. click e2: done" in acted
+    assert "Buy" not in acted
+
+
+async def test_the_persons_own_tabs_are_neither_listed_nor_touched_and_ours_end_with_us(
+    tools: ToolHarness, site: Site, port: int
+) -> None:
+    before = await targets(port)
+    assert [one["title"] for one in before] == ["Their own tab"]
+    site.pages["/"] = "<title>Ours</title>Words"
+    opened = await tools.said("browser_open", url=site.url())
+    assert "Their own tab" not in opened
+    gone = await tools.said("browser_look", CallStatus.ERROR, tab="t2")
+    assert "There are t1." in gone
+    assert {one["title"] for one in await targets(port)} == {"Their own tab", "Ours"}
+    await tools.close()
+    assert await targets(port) == before
+
+
+async def test_a_browser_elsewhere_keeps_nothing_of_us_when_our_connection_breaks(site: Site, port: int) -> None:
+    before = await targets(port)
+    browser = ChromiumBrowser(addresses, remote=f"http://127.0.0.1:{port}")
+    await browser.opened()
+    assert len(await targets(port)) == len(before) + 1
+    assert browser._running is not None
+    browser._running.cdp.close()  # as a process that is killed: nothing is said before
+    async with asyncio.timeout(30):
+        while await targets(port) != before:  # noqa: ASYNC110 - another process says it, when asked
+            await asyncio.sleep(0.05)
+    with pytest.raises(BrowserGone):
+        await browser.logins((), KeptLogins())
+    await browser.close()
+
+
+async def test_what_was_kept_in_one_conversation_is_in_no_other_and_not_in_the_persons_profile(
+    site: Site, port: int
+) -> None:
+    site.pages["/"] = "<script>document.cookie = 'who=anna'</script>Words"
+    for _ in range(2):
+        browser = ChromiumBrowser(addresses, remote=f"http://127.0.0.1:{port}")
+        try:
+            tab = await browser.opened()
+            browser.permit(f"http://site.example:{site.port}")
+            await tab.go(site.url())
+        finally:
+            await browser.close()
+    assert site.cookies == ["", ""]
+
+
+async def test_a_tab_goes_to_no_site_to_which_nobody_said_yes(tools: ToolHarness, site: Site) -> None:
+    """Not by a link, not by a redirect, not by its own script; after a yes the same link leads there."""
+    there = site.url("/there", "other.example")
+    site.pages["/"] = f"<a href='{there}' target=_blank>Over</a>"
+    site.pages["/there"] = "<title>There</title>Other words"
+    site.pages["/led"] = f"→{there}"
+    site.pages["/moves"] = f"<script>location = '{there}'</script>"
+    await tools.said("browser_open", url=site.url())
+    acted = await tools.said("browser_act", steps=(Step("click", "e1"),))
+    assert "nobody has said yes to http://other.example" in acted
+    led = await tools.said("browser_open", CallStatus.ERROR, url=site.url("/led"))
+    assert "could not be loaded" in led
+    await tools.said("browser_open", url=site.url("/moves"))
+    assert not [line for line in site.asked if "/there" in line]
+    await tools.said("browser_open", url=there)
+    found = re.search(r"\[(e\d+)\]", await tools.said("browser_open", url=site.url()))
+    assert found
+    await tools.said("browser_act", steps=(Step("click", found[1]),))
+    assert len([line for line in site.asked if "/there" in line]) == 2
+
+
+async def tried(site: Site, port: int, *paths: str) -> tuple[set[str], list[str]]:
+    """The ways by which a place heard of us to which nobody may go, while a page and a frame of another site tried to
+    reach it; and what was refused.
+    """
+    browser = ChromiumBrowser(addresses, remote=f"http://127.0.0.1:{port}")
+    async with forbidden() as (place, at, udp):
+        for name, host in (("/name", "forbidden.example"), ("/frame", "127.0.0.1"), ("/stays", "127.0.0.1")):
+            site.pages |= ways_out(host, at, udp, name)
+        # A download from elsewhere is a navigation, which ends the page before its other ways are through.
+        site.pages["/stays/"] = site.pages["/stays/"].replace("way('download', () => d.click());", "")
+        site.pages["/framed"] = f"<iframe src={site.url('/frame/', 'inner-site.example')}></iframe>"
+        try:
+            for path in paths:
+                tab = await browser.opened("new")
+                browser.permit(f"http://site.example:{site.port}")
+                with suppress(ActFailed):
+                    await tab.go(site.url(path))
+                with suppress(ActFailed):
+                    await tab.go(f"http://forbidden.example:{at}/navigated")
+            refused = browser.refused()
+        finally:
+            await browser.close()
+    heard = {line.split(" ")[1].partition("?")[0] if " /" in line else line.split(" ")[0] for line in place.heard}
+    return heard, refused
+
+
+async def test_no_way_that_a_page_elsewhere_has_leads_to_where_it_may_not_go(site: Site, port: int) -> None:
+    heard, refused = await tried(site, port, "/name/", "/framed", "/stays/")
+    assert heard == set()
+    assert any("not reached" in one for one in refused), "it was really tried"
+
+
+@pytest.mark.parametrize(
+    ("part", "instead", "ways"),
+    [
+        (
+            "_PATTERNS",
+            [{"urlPattern": "http://nowhere.example/"}],
+            {"/img", "/fetch", "/beacon", "/frame", "/navigated"},
+        ),
+        ("_is_inert", lambda _: True, {"/ws", "/popup"}),
+        ("_BEFORE", "", {"udp", "/speculated"}),
+    ],
+)
+async def test_without_a_part_of_the_rules_the_same_page_gets_out(
+    site: Site, port: int, monkeypatch: pytest.MonkeyPatch, part: str, instead: object, ways: set[str]
+) -> None:
+    """So that silence says something, and each part is needed."""
+    monkeypatch.setattr(request_rules, part, instead)
+    heard, _ = await tried(site, port, "/stays/")
+    assert ways <= heard
+
+
+async def test_files_do_not_pass_and_that_is_said(tools: ToolHarness, site: Site) -> None:
+    (tools.root / "a.txt").write_text("words")
+    site.pages["/"] = "<input type=file aria-label=File><a href=/file download>Get</a>"
+    await tools.said("browser_open", url=site.url())
+    for step in (Step("upload", "e1", "a.txt"), Step("download", "e2")):
+        said = await tools.said("browser_act", CallStatus.ERROR, steps=(step,))
+        assert "shares no files with us" in said
+
+
+async def test_where_no_browser_answers_it_is_said_where_and_without_what_follows_the_host() -> None:
+    browser = ChromiumBrowser(addresses, remote="ws://127.0.0.1:9/?token=hidden")
+    with pytest.raises(BrowserMissing) as found:
+        await browser.opened()
+    assert "ws://127.0.0.1:9" in str(found.value)
+    assert "hidden" not in str(found.value)
+    assert shown_address("wss://me:hidden@browsers.example/a?token=hidden") == "wss://browsers.example"
