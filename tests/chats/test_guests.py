@@ -1,4 +1,4 @@
-"""Only owners approve, in their own chat and seeing for whom; a guest leaves the owner's turns and questions alone."""
+"""Only owners approve, in their own chat, seeing for whom; others leave the owner's turns and questions alone."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from angelia.channels.incoming import Pressed
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.principal import OWNER, Principal
-from angelia.store.tables.pairings import PairingRole
+from angelia.core.role import Role
 from angelia.testing.channels.recording_channel import FarEnd, RecordedMessage
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, hang, say
@@ -60,7 +60,7 @@ async def test_a_guests_press_and_words_are_not_theirs_on_every_network(tmp_path
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-async def test_what_a_guest_needs_is_asked_in_the_owners_chat_saying_for_whom(tmp_path: Path, kind: str) -> None:
+async def test_what_a_member_needs_is_asked_in_the_owners_chat_saying_for_whom(tmp_path: Path, kind: str) -> None:
     far, known = FarEnd(), network(kind)
     async with (
         ModelServer([RISKY, say("Done as told.")]) as server,
@@ -83,24 +83,35 @@ async def test_what_a_guest_needs_is_asked_in_the_owners_chat_saying_for_whom(tm
         assert await given(life, "8") == [OWNER]
 
 
-@pytest.mark.parametrize("known", [True, False])
-async def test_without_anybody_to_ask_a_guest_is_refused(tmp_path: Path, known: bool) -> None:
-    far = FarEnd()
-    settings = replace(OPEN, guests="confined" if known else "ask-owner")
-    async with ModelServer([RISKY, say("Refused.")]) as server, town(tmp_path, server, far, settings) as life:
+BEN_IS = "people.chat:2.role="
+"""The setting that says what Ben is, whom the channel's `allow` makes a member."""
+
+
+@pytest.mark.parametrize(
+    ("known", "role", "why"),
+    [
+        (False, Role.MEMBER, "nobody is here who could give it"),
+        (True, Role.GUEST, "in a turn of a guest nobody is asked"),
+    ],
+)
+async def test_a_guest_and_whoever_has_nobody_to_ask_is_refused(
+    tmp_path: Path, known: bool, role: Role, why: str
+) -> None:
+    far, sets = FarEnd(), ("sandbox.confine=off", f"{BEN_IS}{role}")
+    async with ModelServer([RISKY, say("Refused.")]) as server, town(tmp_path, server, far, sets=sets) as life:
         if known:
             await met(life, far)
         await life.says("Clean up.", chat="8", sender=BEN)
         await far.when(lambda far: "Refused." in far.texts("8"))
-        assert "nobody is here who could give it" in str(server.requests[1].heard.messages)
+        assert why in str(server.requests[1].heard.messages)
         assert not any(one.buttons for chat in ("7", "8") for one in far.in_chat(chat))
 
 
 async def test_the_models_own_question_is_still_the_guests(tmp_path: Path) -> None:
     far = FarEnd()
     ask = call("ask_user", {"question": "Which colour?", "choices": ["red", "green"]})
-    settings = replace(OPEN, guests="confined")
-    async with ModelServer([ask, say("Green it is.")]) as server, town(tmp_path, server, far, settings) as life:
+    sets = (f"{BEN_IS}guest",)
+    async with ModelServer([ask, say("Green it is.")]) as server, town(tmp_path, server, far, sets=sets) as life:
         await life.says("Paint.", chat="8", sender=BEN)
         await far.when(lambda far: bool(asked(far, "8")))
         await life.says(Pressed(asked(far, "8")[0].buttons[1].value), chat="8", sender=BEN)
@@ -136,7 +147,7 @@ async def test_a_guest_neither_stops_the_owners_turn_nor_takes_the_group_elsewhe
         for verb in ("/stop", "/new", "/resume x", "/sandbox lab", "/compact"):
             await life.says(verb, chat="g", sender=BEN, private=False)
         await life.answered(5, "g")
-        assert sum("not yours" in text or "only the owner" in text for text in far.texts("g")) == 5
+        assert sum("not yours" in text or "only an admin or the owner" in text for text in far.texts("g")) == 5
         assert await life.app.doors.conversation(e.Address("chat", "g")) == before
         assert not [fact for fact in await life.facts("g") if isinstance(fact, e.TurnClosed)]
         await life.says("/stop", chat="g", private=False)
@@ -161,8 +172,8 @@ async def test_a_guests_chatter_withdraws_no_question_of_the_owners(tmp_path: Pa
         assert [fact.by for fact in await life.facts("g") if isinstance(fact, e.ApprovalRefused)] == [OWNER]
 
 
-@pytest.mark.parametrize("role", PairingRole)
-async def test_who_is_let_in_as_an_owner_approves_and_a_guest_does_not(tmp_path: Path, role: PairingRole) -> None:
+@pytest.mark.parametrize("role", Role)
+async def test_who_is_let_in_as_an_owner_approves_and_nobody_else_does(tmp_path: Path, role: Role) -> None:
     far = FarEnd()
     nobody = replace(OPEN, owners=(), allow=())
     async with ModelServer([RISKY, say("Ended.")]) as server, town(tmp_path, server, far, nobody) as life:
@@ -170,8 +181,70 @@ async def test_who_is_let_in_as_an_owner_approves_and_a_guest_does_not(tmp_path:
         code = far.texts("7")[0].partition("Your code is ")[2][:8]
         await life.app.pairings.approve(code, by=OWNER, role=role)
         await life.says("Clean up.", chat="7", sender=ANN)
-        if role is PairingRole.OWNER:
+        if role is Role.OWNER:
             await far.when(lambda far: bool(asked(far, "7")))
             await life.says(Pressed(asked(far, "7")[0].buttons[0].value), chat="7")
         await far.when(lambda far: "Ended." in far.texts("7"))
-        assert await given(life, "7") == ([OWNER] if role is PairingRole.OWNER else [])
+        assert await given(life, "7") == ([OWNER] if role is Role.OWNER else [])
+
+
+async def test_an_admin_leads_a_group_and_lets_in_members_but_approves_nothing(tmp_path: Path) -> None:
+    far, sets = FarEnd(), ("sandbox.confine=off", f"{BEN_IS}admin")
+    async with ModelServer([hang(), RISKY, say("Ended.")]) as server, town(tmp_path, server, far, sets=sets) as life:
+        await life.says("hello", chat="99", sender=STRANGER)
+        await far.when(lambda far: bool(far.in_chat("99")))
+        code = far.texts("99")[0].partition("Your code is ")[2][:8]
+        await life.says("Begin.", chat="g", private=False)
+        await server.when(lambda server: len(server.requests) == 1)
+        await life.says("/stop", chat="g", sender=BEN, private=False)
+        await far.when(lambda far: "Stopping." in far.texts("g"))
+        await life.settled()
+        await life.says("Clean up.", chat="g", private=False)
+        await far.when(lambda far: bool(asked(far, "g")))
+        press = asked(far, "g")[0].buttons[0].value
+        assert "not yours" in await life.says(Pressed(press), chat="g", sender=BEN, private=False)
+        assert await given(life, "g") == []
+        await life.says(f"/admit {code} owner", chat="8", sender=BEN)
+        await far.when(lambda far: any("Only the owner lets in as owner." in text for text in far.texts("8")))
+        await life.says(f"/admit {code} member", chat="8", sender=BEN)
+        await far.when(lambda far: any("may talk to me now, as a member." in text for text in far.texts("8")))
+        (paired,) = await life.app.pairings.list(OWNER)
+        assert (paired.role, paired.approved_by) == (Role.MEMBER, Principal("chat", "2"))
+
+
+@pytest.mark.parametrize("role", [Role.GUEST, Role.MEMBER])
+async def test_members_and_guests_let_nobody_in(tmp_path: Path, role: Role) -> None:
+    far, sets = FarEnd(), (f"{BEN_IS}{role}",)
+    async with ModelServer([]) as server, town(tmp_path, server, far, sets=sets) as life:
+        await life.says("hello", chat="99", sender=STRANGER)
+        await far.when(lambda far: bool(far.in_chat("99")))
+        code = far.texts("99")[0].partition("Your code is ")[2][:8]
+        await life.says(f"/admit {code}", chat="8", sender=BEN)
+        await far.when(lambda far: any("Only an admin or the owner" in text for text in far.texts("8")))
+        assert await life.app.pairings.list(OWNER) == []
+
+
+async def test_a_guest_has_no_say_in_the_turn_of_somebody_else(tmp_path: Path) -> None:
+    far, sets = FarEnd(), ("sandbox.confine=off", f"{BEN_IS}guest")
+    slow = call("shell", {"command": "sleep 1"})
+    script = [slow, RISKY, say("Left alone."), say("Read later.")]
+    async with ModelServer(script) as server, town(tmp_path, server, far, sets=sets) as life:
+        await life.says("Begin.", chat="g", private=False)
+        await server.when(lambda server: len(server.requests) == 1)
+        await life.says("Clean up.", chat="g", sender=BEN, private=False)
+        await far.when(lambda far: bool(asked(far, "g")))
+        (question,) = asked(far, "g")
+        assert await life.says(Pressed(question.buttons[-1].value), chat="g", private=False) == "Refused"
+        await far.when(lambda far: any("Read later." in text for text in far.texts("g")))
+        arrivals = [fact.arrival for fact in await life.facts("g") if isinstance(fact, e.UserSaid)]
+        assert arrivals == [e.Arrival.STEER, e.Arrival.QUEUE]
+
+
+async def test_whom_the_settings_name_is_what_they_say_there(tmp_path: Path) -> None:
+    far = FarEnd()
+    sets = ("people.chat:99.role=owner", "people.chat:1.role=guest", "sandbox.confine=off")
+    async with ModelServer([RISKY, say("Refused."), RISKY]) as server, town(tmp_path, server, far, sets=sets) as life:
+        await life.says("Clean up.", chat="7", sender=ANN)
+        await far.when(lambda far: "Refused." in far.texts("7"))
+        await life.says("Clean up.", chat="99", sender=STRANGER)
+        await far.when(lambda far: bool(asked(far, "99")))

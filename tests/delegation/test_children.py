@@ -1,6 +1,7 @@
 """Work that is given away: children work side by side, within their parent's rights, and each end is told once."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -144,7 +145,7 @@ async def test_what_was_granted_for_longer_holds_for_the_parent_and_its_children
 
 
 async def test_where_nobody_can_be_asked_a_childs_question_is_a_no(tmp_path: Path) -> None:
-    async def nobody(_: e.QuestionKind) -> Approvers:
+    async def nobody(_: e.QuestionKind, __: Sequence[Principal]) -> Approvers:
         return Approvers()
 
     script = by_task(

@@ -8,9 +8,10 @@ import pexpect
 import pytest
 
 from angelia.core.principal import OWNER, Principal
+from angelia.core.role import Role
 from angelia.service.app import App
+from angelia.service.people.admission import an
 from angelia.service.settings.config import load
-from angelia.store.tables.pairings import PairingRole
 from tests.faces.angelia import SECONDS, Place
 
 ESCAPING = "Ann\n\x1b[2J\u202e" + "x" * 100
@@ -51,11 +52,11 @@ def place(tmp_path: Path) -> Place:
     return found
 
 
-@pytest.mark.parametrize("role", PairingRole)
-def test_what_somebody_will_be_able_to_do_is_said(place: Place, role: PairingRole) -> None:
+@pytest.mark.parametrize("role", Role)
+def test_what_somebody_will_be_able_to_do_is_said(place: Place, role: Role) -> None:
     ended = place.run("pair", "approve", waiting(place), "--as", role)
     assert ended.code == 0, ended.err
-    assert f"As {'an owner' if role is PairingRole.OWNER else 'a guest'} they may" in ended.out
+    assert f"As {an(role)} they may" in ended.out
     assert role_of(place) == role
     assert "\x1b" not in ended.out + place.run("pair").out
     assert "“Ann␤␛[2J⟨U+202E⟩" in ended.out
@@ -73,11 +74,11 @@ def test_the_first_is_not_let_in_before_it_is_said_as_whom(place: Place) -> None
 def test_where_there_is_an_owner_nobody_is_asked_about_the_next(place: Place) -> None:
     (place.home / "config.toml").write_text('[channels.telegram]\nkind = "telegram"\nowners = ["1"]\n')
     assert place.run("pair", "approve", waiting(place)).code == 0
-    assert role_of(place) == PairingRole.GUEST
+    assert role_of(place) == Role.GUEST
 
 
-@pytest.mark.parametrize(("answer", "role"), [("you", PairingRole.OWNER), ("else", PairingRole.GUEST)])
-def test_at_a_terminal_the_first_is_asked_about(place: Place, answer: str, role: PairingRole) -> None:
+@pytest.mark.parametrize(("answer", "role"), [("you", Role.OWNER), ("else", Role.GUEST)])
+def test_at_a_terminal_the_first_is_asked_about(place: Place, answer: str, role: Role) -> None:
     argv = ["-m", "angelia", "pair", "approve", waiting(place)]
     environment = place.environment({"NO_COLOR": "1"})
     child = pexpect.spawn(sys.executable, argv, env=environment, encoding="utf-8", timeout=SECONDS)
@@ -85,3 +86,22 @@ def test_at_a_terminal_the_first_is_asked_about(place: Place, answer: str, role:
     child.sendline(answer)
     child.expect(pexpect.EOF)
     assert role_of(place) == role
+
+
+def test_a_role_is_changed_and_listed_unless_the_settings_say_another(place: Place) -> None:
+    assert place.run("pair", "approve", waiting(place), "--as", "guest").code == 0
+    assert place.run("people").out.split() == ["telegram:4711", "no", "conversation", "guest"]
+    changed = place.run("people", "role", "telegram:4711", "admin")
+    assert "telegram:4711 is an admin from now on." in changed.out, changed.err
+    assert place.run("people").out.split()[-1] == role_of(place) == Role.ADMIN
+    with (place.home / "config.toml").open("a") as settings:
+        settings.write('[people."telegram:4711"]\nrole = "member"\n')
+    refused = place.run("people", "role", "telegram:4711", "guest")
+    assert refused.code == 1
+    assert "The settings say that telegram:4711 is a member, which counts." in refused.err
+    assert place.run("people").out.split()[-1] == "member"
+
+
+def test_a_person_of_the_settings_who_is_nobody_is_told(place: Place) -> None:
+    (place.home / "config.toml").write_text('[people.ann]\nrole = "member"\n')
+    assert "“ann” names nobody: an id of ann is missing." in place.run("people").err

@@ -306,8 +306,7 @@ WITHOUT_VIEWER = {
     "Schedules.dealt_with": OF_ONE,
     "Schedules.missed_since_a_turn": OF_ONE,
     "Schedules.spent": OF_ONE,
-    "Pairings.admitted": RUNS,
-    "Pairings.owners": RUNS,
+    "Pairings.roles": RUNS,
     "Pairings.find": "to whoever has the code",
     "Pairings.approve": "to whoever has the code",
 }

@@ -41,14 +41,13 @@ class ChatSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What every channel has; a channel's own settings are a subclass.
 
-    `kind` is the network, empty for the section's name. `allow` are the immutable ids of those who may speak, `owners`
-    of those who may also approve and pair, which nobody else may; both empty means nobody. `sandbox` and `model` are
-    presets that its chats may choose from, the first one is the default; `chats` has overrides by chat id. `groups`
-    says what is heard in a group: what is addressed to us, or everything. `guests` says what becomes of what needs a
-    yes in the turn of somebody who is no owner: the owner is asked in their own chat (`ask-owner`), or it is refused
-    (`confined`), as it is while no chat of an owner is known. `per_person` gives each person in a group a conversation
-    of their own. A message that waited longer than `stale_minutes` is asked about, 0 for never. `unsure` says what
-    happens to a message of which nobody knows whether it arrived: `repeat` it with a mark, or `keep` it and say so.
+    `kind` is the network, empty for the section's name. `allow` are the immutable ids of those who may speak, as
+    members, `owners` of those who may also approve, which nobody else may; both empty means nobody. Whom `[people]`
+    names is what it says there. `sandbox` and `model` are presets that its chats may choose from, the first one is the
+    default; `chats` has overrides by chat id. `groups` says what is heard in a group: what is addressed to us, or
+    everything. `per_person` gives each person in a group a conversation of their own. A message that waited longer than
+    `stale_minutes` is asked about, 0 for never. `unsure` says what happens to a message of which nobody knows whether
+    it arrived: `repeat` it with a mark, or `keep` it and say so.
 
     A channel that is not `enabled` keeps its settings and is not opened.
 
@@ -70,7 +69,6 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     chats: dict[str, ChatSettings] = {}
     groups: Literal["addressed", "all"] = "addressed"
     per_person: bool = False
-    guests: Literal["ask-owner", "confined"] = "ask-owner"
     stale_minutes: int = 30
     unsure: Literal["repeat", "keep"] = "repeat"
     stream: bool = True

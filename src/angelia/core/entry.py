@@ -782,6 +782,8 @@ class AdminAct(StrEnum):
     LET_IN = "let_in"
     """`person` may speak, as `about` says."""
     SHUT_OUT = "shut_out"
+    ROLE_CHANGED = "role_changed"
+    """`person` is something else from now on, as `about` says."""
     GRANT_REVOKED = "grant_revoked"
     """`about` is its number; of its giving the log of its conversation tells."""
     SETTINGS_CHANGED = "settings_changed"

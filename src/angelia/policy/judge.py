@@ -14,6 +14,7 @@ from angelia.policy.hosts import command_granted, hosts_granted, hosts_pattern, 
 from angelia.policy.new_origins import origin_of, why_ask
 from angelia.policy.path_location import absolute
 from angelia.policy.paths import may_read, may_send, may_write
+from angelia.policy.roles import Right, may
 from angelia.policy.secrets_given import may_give_to_command, may_give_to_site
 from angelia.policy.servers import asked_by_server, may_use
 from angelia.policy.shell.classifier import classify
@@ -109,11 +110,16 @@ def _schedule(question: str, situation: Situation) -> Verdict:
     return Allow("It is the person's own wish.")
 
 
-def settle(verdict: Verdict, approvers: Approvers) -> Verdict:
-    """The verdict with those who may answer it; a question that nobody may is a no. It is decided here alone."""
+def settle(verdict: Verdict, approvers: Approvers, right: Right = Right.ASK) -> Verdict:
+    """The verdict with those who may answer it; a question that nobody may, or to which those who want it have no
+    `right`, is a no. It is decided here alone.
+    """
     match verdict:
         case Ask(question=question, reason=reason) if not approvers.principals:
             return Deny(f"{reason} That needs a yes, and nobody is here who could give it ({one_line(question)}).")
+        case Ask(question=question, reason=reason) if not may(approvers.role, right):
+            whose = f"of a {approvers.role}" if approvers.role else "of somebody who is not let in"
+            return Deny(f"{reason} That needs a yes, and in a turn {whose} nobody is asked ({one_line(question)}).")
         case Ask():
             return replace(verdict, approvers=approvers.principals)
         case Allow() | Deny():

@@ -37,6 +37,7 @@ from angelia.service.models.choice import choose
 from angelia.service.notes.conversation_notes import NoteSources
 from angelia.service.own_process import hide_memory, key_variables, withdraw
 from angelia.service.painter import HomePainter
+from angelia.service.people.admission import Admission
 from angelia.service.places.open_places import OpenPlaces
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.redaction import Redaction
@@ -120,13 +121,12 @@ class App:
         self.trusted_files = TrustedFiles(self.key_value)
         self.notes = Notes(db)
         self.doors, self.pairings = ChatBindings(db), Pairings(db)
+        self.admission = Admission(loaded.config.people, self.pairings, self.audit)
         self.secrets = SecretStore(loaded.home)
-        read_secret = self.secrets.value
-        self.model_catalog = ModelCatalog(
-            loaded, self.blobs, self.renditions.open, self.key_value, environ, read_secret
-        )
-        self.tokens = Tokens(environ, read_secret)
-        self.secret_refs = SecretRefs(environ, read_secret)
+        read = self.secrets.value
+        self.model_catalog = ModelCatalog(loaded, self.blobs, self.renditions.open, self.key_value, environ, read)
+        self.tokens = Tokens(environ, read)
+        self.secret_refs = SecretRefs(environ, read)
         self.environ = environ
         self.redaction = Redaction(self._secrets)
         self.schedules = Schedules(db)
@@ -215,9 +215,8 @@ class App:
 
     def _secrets(self) -> frozenset[str]:
         known = self.model_catalog.keyring.secrets() | self.tokens.known() | self.secret_refs.known()
-        return (
-            known | self.secrets.known() | blob_keys(self.loaded, self.environ) | store_keys(self.loaded, self.environ)
-        )
+        stores = blob_keys(self.loaded, self.environ) | store_keys(self.loaded, self.environ)
+        return known | self.secrets.known() | stores
 
     @cached_property
     def speech(self) -> "Speech":
@@ -258,6 +257,7 @@ class App:
             set_mode=self.modes.choose,
             undo=self.undo_services,
             notes=self.notes,
+            admission=self.admission,
             schedules=lambda: self.schedule_service,
             voice_answers=lambda: self.voice_answers,
             skills=lambda session: self.conversations.skills(session).there(),
@@ -482,9 +482,8 @@ class App:
             renditions=self.renditions,
             outbox=self.outbox,
             doors=self.doors,
-            pairings=self.pairings,
+            admission=self.admission,
             key_value=self.key_value,
-            audit=self.audit,
             model_catalog=self.model_catalog,
             tokens=self.tokens,
             commands=self.command_services,

@@ -13,7 +13,9 @@ from angelia.core.asked import shown_question
 from angelia.core.errors import BadInput
 from angelia.core.ids import short
 from angelia.core.moment import when
-from angelia.core.text import clean
+from angelia.core.role import Role
+from angelia.core.text import clean, literally
+from angelia.core.unambiguous import claimed
 from angelia.policy.situation import MODES, Mode
 from angelia.service.command_port import (
     CommandPort,
@@ -34,6 +36,7 @@ from angelia.service.conversation.listing import conversation_rows
 from angelia.service.conversation.session import DAY_MS, Session
 from angelia.service.conversation.setups import setup_in_force
 from angelia.service.conversation.undo_command import undo_command
+from angelia.service.people.admission import an
 from angelia.service.receipts import receipt_rows
 from angelia.store.log.transcript import Spending
 
@@ -143,6 +146,15 @@ async def usage(port: CommandPort, _: str) -> CommandTable:
 def _spent(what: str, spent: Spending) -> tuple[str, ...]:
     unknown = f"{spent.unpriced} replies without a known price" if spent.unpriced else ""
     return what, f"{spent.tokens:,} tokens", money(spent.cost) if spent.cost or not unknown else "", unknown
+
+
+async def admit(port: CommandPort, words: str) -> CommandReply:
+    code, _, as_what = words.partition(" ")
+    known = {one.value: one for one in Role}
+    if not code or (as_what and as_what not in known):
+        raise BadInput("Whom shall I let in?", then="/admit CODE, or /admit CODE member")
+    one = await port.services.admission.approve(code, known.get(as_what, Role.GUEST), by=port.person)
+    return CommandReply(f"{literally(claimed(one.name or one.principal.id))} may talk to me now, as {an(one.role)}.")
 
 
 async def context(port: CommandPort, _: str) -> CommandTable:

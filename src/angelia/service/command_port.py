@@ -23,6 +23,7 @@ from angelia.store.tables.outbox import Outbox
 
 if TYPE_CHECKING:
     from angelia.service.chats.voice_answers import VoiceAnswers
+    from angelia.service.people.admission import Admission
     from angelia.service.schedule.service import ScheduleService
     from angelia.service.skills.seen import JudgedSkill
     from angelia.tools.mcp.toolset import McpTools
@@ -45,10 +46,12 @@ class CommandRight(StrEnum):
 
     EVERYBODY = "everybody"
     """Whoever may speak."""
-    IN_CHARGE = "in a group, the owner"
-    """Alone with us everybody; in a group that shares a conversation its owner."""
-    TURN = "the owner, and whoever the turn answers"
+    IN_CHARGE = "in a group, an admin"
+    """Alone with us everybody; in a group that shares a conversation an admin or the owner."""
+    TURN = "an admin, and whoever the turn answers"
     OWN = "the owner, and whose conversation it is"
+    LETS_IN = "an admin"
+    """An admin or the owner."""
     OWNER = "the owner"
 
 
@@ -65,6 +68,7 @@ class CommandServices(Struct, frozen=True):
     set_mode: Callable[[Session, Mode], None]
     undo: UndoServices
     notes: Notes
+    admission: "Admission"
     schedules: "Callable[[], ScheduleService]"
     voice_answers: "Callable[[], VoiceAnswers]"
     skills: "Callable[[Session], Awaitable[list[JudgedSkill]]]"

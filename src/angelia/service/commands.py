@@ -148,11 +148,12 @@ async def _run(
 
 
 _REFUSED = {
-    CommandRight.IN_CHARGE: "This conversation is everybody's here, so only the owner changes that. "
+    CommandRight.IN_CHARGE: "This conversation is everybody's here, so only an admin or the owner changes that. "
     "In private you have your own.",
-    CommandRight.TURN: "The running turn is not yours to stop: the owner can, and whoever it answers.",
+    CommandRight.TURN: "The running turn is not yours to stop: an admin or the owner can, and whoever it answers.",
     CommandRight.OWN: "Only the owner, or whose conversation it is, does that.",
     CommandRight.OWNER: "Only the owner does that.",
+    CommandRight.LETS_IN: "Only an admin or the owner lets others in.",
 }
 
 
@@ -307,6 +308,13 @@ COMMANDS: tuple[TerminalCommand, ...] = (
     ),
     CommonCommand("approve", "[CODE] [ANSWER]", "say yes to what is asked of you, or answer it", acts.approve),
     CommonCommand("deny", "[CODE] [WHAT INSTEAD]", "say no to what is asked of you", acts.deny),
+    CommonCommand(
+        "admit",
+        "CODE [member|guest]",
+        "let in whoever was told this code; as a guest, unless you say member",
+        acts.admit,
+        who=CommandRight.LETS_IN,
+    ),
     ConversationsCommand("sessions", "", "the last conversations", acts.sessions, absent=_OWN_SESSIONS),
     ConversationsCommand(
         "resume", "ID", "go on with another conversation here", acts.resume, who=_IN_CHARGE, absent=_OWN_SESSIONS

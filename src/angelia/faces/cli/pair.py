@@ -6,19 +6,17 @@ from typing import Any
 
 import click
 
-from angelia.channels.registry import find_channel, read_settings
-from angelia.channels.settings import ChannelSettings
-from angelia.core.entry import AdminAct
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.moment import when
 from angelia.core.principal import OWNER, Principal
+from angelia.core.role import Role
 from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import chosen, echo
 from angelia.faces.words.widths import table
-from angelia.service.app import App
-from angelia.service.chats.guests import may_do
-from angelia.store.tables.pairings import Paired, PairingRole
+from angelia.service.chats.people import owners_among, settings_of
+from angelia.service.people.admission import may_do
+from angelia.store.tables.pairings import Paired
 
 
 @click.group(
@@ -52,8 +50,8 @@ def _row(one: Paired, stands: str) -> tuple[str, str, str, str]:
 @click.option(
     "--as",
     "role",
-    type=click.Choice([one.value for one in PairingRole]),
-    help="As yourself (owner), or somebody else (guest).",
+    type=click.Choice([one.value for one in Role]),
+    help="As yourself (owner), or as somebody else: what each may do is said.",
 )
 @settings_options
 def approve(code: str, role: str | None, **given: Any) -> int:
@@ -65,39 +63,32 @@ async def _approve(code: str, role: str | None, given: dict[str, Any]) -> int:
     app = await open_app(given)
     try:
         asks = await app.pairings.find(code)
-        settings = _settings(app, asks.principal.door)
-        first = not settings.owners and not await app.pairings.owners(asks.principal.door)
-        chosen_role = PairingRole(role) if role else _who(asks, first=first)
-        await app.audit.record(AdminAct.LET_IN, OWNER, f"as {chosen_role}", asks.principal)
-        one = await app.pairings.approve(code, by=OWNER, role=chosen_role)
+        door = asks.principal.door
+        first = not owners_among(await app.admission.roles.at(door, settings_of(app.loaded.config, door)))
+        one = await app.admission.approve(code, Role(role) if role else _who(asks, first=first))
     finally:
         await app.close()
-    echo(f"{_called(one)} may talk to Angelia from now on. {may_do(one.role, settings.guests)}")
+    echo(f"{_called(one)} may talk to Angelia from now on. {may_do(one.role)}")
     echo(f"Taken back with: angelia pair forget {one.principal.door} {unambiguous_line(one.principal.id)}")
     return 0
 
 
-def _who(asks: Paired, *, first: bool) -> PairingRole:
+def _who(asks: Paired, *, first: bool) -> Role:
     """You, or somebody else? Asked once for a channel: while it has no owner.
 
     Raises:
         BadInput: nobody is there to be asked.
     """
     if not first:
-        return PairingRole.GUEST
+        return Role.GUEST
     if not sys.stdin.isatty():
         raise BadInput(
             f"{_called(asks)} would be the first of {asks.principal.door}. Is that you, or somebody else?",
-            why="An owner's yes counts for everything; a guest's for nothing.",
-            then="Add --as owner or --as guest. The code is still good.",
+            why="An owner's yes counts for everything; nobody else's for anything.",
+            then="Add --as owner, or --as admin, member or guest. The code is still good.",
         )
     words = f"{_called(asks)} asks. Is that you, or somebody else?"
-    return PairingRole.OWNER if chosen(words, ("you", "else")) == "you" else PairingRole.GUEST
-
-
-def _settings(app: App, door: str) -> ChannelSettings:
-    section = app.loaded.config.channels.get(door)
-    return read_settings(door, section, find_channel(door, section)) if section is not None else ChannelSettings()
+    return Role.OWNER if chosen(words, ("you", "else")) == "you" else Role.GUEST
 
 
 def _called(one: Paired) -> str:
@@ -116,8 +107,7 @@ def forget(channel: str, person: str, **given: Any) -> int:
 async def _forget(channel: str, person: str, given: dict[str, Any]) -> int:
     app = await open_app(given)
     who = Principal.parse(f"{channel}:{person}")
-    await app.audit.record(AdminAct.SHUT_OUT, OWNER, person=who)
-    if not await app.pairings.forget(who):
+    if not await app.admission.shut_out(who):
         raise NotFound(f"{channel}:{person} was not let in with a code.", then="`angelia pair` lists those who were.")
     echo(f"{channel}:{person} is not let in any more.")
     await app.close()

@@ -1,4 +1,4 @@
-"""`angelia people`: whom a home knows; one of them taken out into a file, or erased."""
+"""`angelia people`: whom a home knows, and as what; one of them taken out into a file, or erased."""
 
 import asyncio
 import sys
@@ -12,14 +12,17 @@ from angelia.core.entry import AdminAct
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.moment import when
 from angelia.core.principal import KEY, OWNER, Principal
+from angelia.core.role import Role
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import asked, echo, sure
 from angelia.faces.words.widths import table
 from angelia.service.app import App
+from angelia.service.chats.people import settings_of
+from angelia.service.people.admission import an, may_do
 from angelia.service.people.erasure import is_of
 from angelia.service.people.found import Counts
-from angelia.store.tables.people import KnownPeople, KnownPerson
+from angelia.store.tables.people import KnownPeople
 
 _WHO = click.argument("principal", metavar="PRINCIPAL")
 
@@ -32,24 +35,24 @@ _WHO = click.argument("principal", metavar="PRINCIPAL")
 @settings_options
 @click.pass_context
 def people(ctx: click.Context, /, **given: Any) -> int | None:
-    """List whom this home knows, and who was erased. Who may talk to it is `angelia pair`."""
+    """List whom this home knows and what they are here, and who was erased. `angelia pair` lets somebody in."""
     return asyncio.run(_list(given)) if ctx.invoked_subcommand is None else None
 
 
 async def _list(given: dict[str, Any]) -> int:
     app = await open_app(given)
-    let_in = {one.principal: one.role.value for one in await app.pairings.list(OWNER)}
+    roles = await _roles(app)
     known = await KnownPeople(app.db).known()
     rows = [
         (
             str(one.principal),
             f"{_many(one.conversations, 'conversation')}, last {when(one.last_at)}",
-            _as(let_in, one),
+            roles.get(one.principal, ""),
         )
         for one in known
     ]
     there = {one.principal for one in known}
-    rows += [(str(who), "no conversation", f"let in as {role}") for who, role in let_in.items() if who not in there]
+    rows += [(str(who), "no conversation", role) for who, role in sorted(roles.items()) if who not in there]
     erasure = app.person_erasure
     rows += [(str(who), "is being erased", f"go on: angelia people erase {who}") for who in await erasure.begun()]
     rows += [("(erased)", f"{when(one.at)}, by {one.by}", _counted(one.counts)) for one in await erasure.receipts()]
@@ -59,8 +62,33 @@ async def _list(given: dict[str, Any]) -> int:
     return 0
 
 
-def _as(let_in: dict[Principal, str], one: KnownPerson) -> str:
-    return f"let in as {let_in[one.principal]}" if one.principal in let_in else ""
+async def _roles(app: App) -> dict[Principal, str]:
+    """Everybody who has a role at a channel."""
+    found: dict[Principal, str] = {}
+    let_in = {one.principal.door for one in await app.pairings.list(OWNER)}
+    named = {Principal.parse(name).door for name in app.loaded.config.people}
+    for door in {*let_in, *named, *app.loaded.config.channels}:
+        found |= await app.admission.roles.at(door, settings_of(app.loaded.config, door))
+    return found
+
+
+@people.command(epilog="Example: angelia people role telegram:4711 member")
+@_WHO
+@click.argument("role", type=click.Choice([one.value for one in Role]))
+@settings_options
+def role(principal: str, role: str, **given: Any) -> int:
+    """Say what somebody is who was let in with a code, and with it what they may do."""
+    return asyncio.run(_change(Principal.parse(principal), Role(role), given))
+
+
+async def _change(who: Principal, role: Role, given: dict[str, Any]) -> int:
+    app = await open_app(given)
+    try:
+        await app.admission.change(who, role)
+    finally:
+        await app.close()
+    echo(f"{who} is {an(role)} from now on. {may_do(role)}")
+    return 0
 
 
 @people.command(epilog="Example: angelia people export telegram:4711 -o ann.zip")
@@ -144,6 +172,8 @@ async def _erased(app: App, who: Principal) -> int:
     section = app.loaded.config.channels.get(who.door, {})
     if any(who.id in map(str, section.get(name, ())) for name in ("allow", "owners")):
         echo(f"[channels.{who.door}] of the settings still names {who.id}: they may write again.", err=True)
+    if str(who) in app.loaded.config.people:
+        echo(f'[people."{who}"] of the settings is still there.', err=True)
     return int(bool(left))
 
 

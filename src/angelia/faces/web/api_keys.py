@@ -11,6 +11,7 @@ from msgspec import Struct
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import Clock
 from angelia.core.principal import KEY, Principal
+from angelia.core.role import Role
 from angelia.store.tables.key_value import KeyValue
 
 _PREFIX = "api-key:"
@@ -57,6 +58,11 @@ class ApiKey(Struct, frozen=True):
     def principal(self) -> Principal:
         """Whose the conversations are that begin by it."""
         return Principal(KEY, self.name)
+
+    @property
+    def role(self) -> Role:
+        """What its program is here, as far as it may speak at all."""
+        return Role.MEMBER if self.scope is KeyScope.ADMIN else Role.GUEST
 
 
 class ApiKeys:

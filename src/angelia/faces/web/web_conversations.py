@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
@@ -21,10 +22,11 @@ from angelia.core.ids import CallId, CommandKey, ConversationId, DeliveryId, Pla
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean
 from angelia.engine.state import waits_for_program
-from angelia.faces.web.api_keys import ApiKey, ApiKeys, KeyScope
+from angelia.faces.web.api_keys import ApiKey, ApiKeys
 from angelia.faces.web.request import RequestRefused
 from angelia.faces.web.watched_conversation import WatchedConversation
 from angelia.policy.approvers import Approvers
+from angelia.policy.roles import least
 from angelia.sandboxes.workspace import make_own_folder, unfit, work_folder
 from angelia.service.conversation.named_resources import named_resources
 from angelia.service.conversation.session import Session
@@ -375,11 +377,11 @@ class WebConversations:
         caps = self._app.loaded.config.limits
         own = tighter(caps.max_cost, tighter(key.max_cost, key.day_cost)) if key else 0
 
-        async def approvers(_: e.QuestionKind) -> Approvers:
-            return await self._approvers(session)
-
         await self._app.conversations.employ(
-            session, model, approvers=approvers, limits=replace(caps, max_cost=own) if key else None
+            session,
+            model,
+            approvers=partial(self._approvers, session),
+            limits=replace(caps, max_cost=own) if key else None,
         )
         if guard := self._guards.pop(conversation, None):
             guard.cancel()
@@ -388,17 +390,13 @@ class WebConversations:
             seen.watched.look()
             seen.watched.fail("")
 
-    async def _approvers(self, session: Session) -> Approvers:
-        """The owner, in a turn of their own or of a key whose scope is `admin`; of any other key's turn nobody, so that
-        what needs a yes is refused at once, and the model is told.
+    async def _approvers(self, session: Session, _: e.QuestionKind, speakers: Sequence[Principal]) -> Approvers:
+        """The owner, on the page. In the turn of a key that is a guest, or of somebody who is no key, what needs a yes
+        is refused at once, and the model is told.
         """
-        first = session.turn.opener
-        speaker: Principal = first.principal if first else OWNER
-        if speaker != OWNER:
-            key = await self._keys.of(speaker)
-            if key is None or key.scope is not KeyScope.ADMIN:
-                return Approvers()
-        return Approvers((OWNER,), e.Address(DOOR, session.conversation))
+        keys = [await self._keys.of(one) for one in speakers]
+        role = least(key.role if key else None for key in keys)
+        return Approvers((OWNER,), e.Address(DOOR, session.conversation), role)
 
     async def _guard(self, session: Session) -> None:
         """Say it where a conversation is not driven any more."""

@@ -3,7 +3,7 @@
 | who answers | a permission | the model's own question |
 |---|---|---|
 | the owner | yes | yes |
-| a guest whose message opened the turn | no | yes |
+| somebody else whose message opened the turn | no | yes |
 | anybody else | no | no |
 
 Nobody says yes to what they have not seen: a button is sent once all before it has arrived, and a typed answer counts
@@ -15,6 +15,7 @@ import asyncio
 from angelia.core import entry as e
 from angelia.core.ids import DeliveryId
 from angelia.core.principal import Principal
+from angelia.policy.roles import Right, may
 from angelia.service.chats.questions import (
     QuestionAnswer,
     answer_fact,
@@ -38,11 +39,16 @@ def may_answer(person: Principal, asked: e.ApprovalAsked) -> bool:
     return person in asked.approvers
 
 
-def arrival_of(person: Principal, session: Session | None) -> e.Arrival:
-    """How a message comes in: while a question waits that is not its sender's to answer, it waits behind that."""
-    waiting = session.questions() if session else []
-    theirs = all(may_answer(person, asked) for asked in waiting) if session else True
-    return e.Arrival.STEER if theirs else e.Arrival.QUEUE
+def arrival_of(sender: Sender, session: Session | None) -> e.Arrival:
+    """How a message comes in: while a question waits that is not its sender's to answer, it waits behind that; and
+    whoever may not have the owner asked has no say in the turn of somebody else, so it waits until that has ended.
+    """
+    if session is None:
+        return e.Arrival.STEER
+    theirs = all(may_answer(sender.person, asked) for asked in session.questions())
+    first = session.turn.opener if session.turn.opened else None
+    joins = first is None or first.principal == sender.person or may(sender.role, Right.ASK)
+    return e.Arrival.STEER if theirs and joins else e.Arrival.QUEUE
 
 
 def open_here(chat_sessions: ChatSessions, sender: Sender) -> list[OpenQuestion]:

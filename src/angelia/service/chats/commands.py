@@ -7,9 +7,9 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.errors import BadInput
 from angelia.core.ids import NO_KEY
-from angelia.core.principal import OWNER
 from angelia.core.text import clean, fenced, literally
 from angelia.core.visible import visible_line
+from angelia.policy.roles import Right, may
 from angelia.service.chats.answers import arrival_of, is_shown, may_answer, open_here
 from angelia.service.chats.notices import introduction
 from angelia.service.chats.sender import Sender, may_change, may_stop
@@ -42,7 +42,7 @@ class ChatCommandPort:
         self.person = sender.person
         self.session = sender.session
         self.address = sender.chat_key.address
-        self.arrival = arrival_of(sender.person, sender.session)
+        self.arrival = arrival_of(sender, sender.session)
 
     @property
     def services(self) -> CommandServices:
@@ -66,7 +66,9 @@ class ChatCommandPort:
             case CommandRight.OWN:
                 return self.session is None or self.person.sees(self.session.owner)
             case CommandRight.OWNER:
-                return self.person == OWNER
+                return may(self._sender.role, Right.OWN)
+            case CommandRight.LETS_IN:
+                return may(self._sender.role, Right.LET_IN)
             case _:
                 assert_never(right)
 

@@ -22,6 +22,7 @@ from angelia.core.ids import sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.text import clean
 from angelia.core.unambiguous import claimed
+from angelia.policy.roles import Right, may
 from angelia.service.chats.answers import arrival_of, typed_answer
 from angelia.service.chats.commands import ChatCommandPort
 from angelia.service.chats.confirmations import confirm
@@ -29,7 +30,7 @@ from angelia.service.chats.incoming_files import fetched
 from angelia.service.chats.notices import answer_id, introduction, notice
 from angelia.service.chats.open_channel import OpenChannel
 from angelia.service.chats.pairing import Strangers
-from angelia.service.chats.people import chat_key_of, may_speak, person_of, principal_of, with_owners
+from angelia.service.chats.people import chat_key_of, person_of, principal_of, with_owners
 from angelia.service.chats.presses import pressed
 from angelia.service.chats.questions import QUESTION, MessageStillWanted, value_of
 from angelia.service.chats.sender import Sender
@@ -38,6 +39,7 @@ from angelia.service.command_acts import NEXT_STEP, NOT_YOURS, WAITS
 from angelia.service.command_port import CommandReply
 from angelia.service.commands import chat_command
 from angelia.service.conversation.session import Session
+from angelia.service.people.roles import role_of
 
 SEEN = "👀"
 """How a message is marked that goes into the running turn."""
@@ -75,13 +77,14 @@ class Inbound:
         async with turnstile:
             if await self._services.doors.heard(door, envelope.key):
                 return ""
-            line = await with_owners(line, self._services.pairings)
+            roles = await self._services.admission.roles.at(door, line.settings)
+            line = with_owners(line, roles)
             try:
                 who = principal_of(envelope)
             except BadInput as error:
                 logger.warning("a message through %s came from nobody we could answer to: %s", door, error)
                 return ""
-            if not await may_speak(who, line.settings, self._services.pairings):
+            if not may(role_of(who, roles), Right.TALK):
                 await self.strangers.meet(line, envelope)
                 return NOT_YOURS if isinstance(envelope.what, Pressed) else ""
             return await self._take(line, envelope)
@@ -156,7 +159,7 @@ class Inbound:
     ) -> None:
         """The message, and what its sender is told at once: one commit."""
         running = bool(session.turn.opened)
-        arrival = arrival_of(sender.person, session)
+        arrival = arrival_of(sender, session)
         passed_on = _is_passed_on(envelope)  # what others have said is no wish to be answered aloud
         form = await self._services.commands.voice_answers().form(envelope.address, () if passed_on else parts)
         heard = e.UserSaid(
@@ -254,9 +257,9 @@ class Inbound:
         if person == OWNER and envelope.private:
             await self._chat_sessions.remember_owner(envelope.address, envelope.sender.id)
         reply_to = "" if envelope.private else envelope.message
-        return Sender(
-            line, chat_key, person, envelope.key, reply_to, envelope.private, await self._chat_sessions.at(chat_key)
-        )
+        role = role_of(person, await self._services.admission.roles.at(principal.door, line.settings))
+        session = await self._chat_sessions.at(chat_key)
+        return Sender(line, chat_key, person, envelope.key, reply_to, envelope.private, session, role)
 
     def _mark(self, line: OpenChannel, envelope: Envelope) -> None:
         async def mark() -> None:

@@ -20,14 +20,15 @@ from angelia.core.content import Text
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import DeliveryId
 from angelia.core.principal import OWNER, Principal
+from angelia.core.role import Role
 from angelia.core.text import fenced
 from angelia.core.unambiguous import claimed
-from angelia.service.chats.guests import may_do
 from angelia.service.chats.open_channel import OpenChannel, wait
 from angelia.service.chats.people import principal_of
 from angelia.service.chats.questions import QUESTION, LetIn, value_of
 from angelia.service.chats.sessions import ChatSessions
-from angelia.store.tables.pairings import NoCode, Paired, PairingRole
+from angelia.service.people.admission import may_do
+from angelia.store.tables.pairings import NoCode, Paired
 
 GATHERED_MS = 2_000
 """How long the first is waited with for others."""
@@ -44,7 +45,7 @@ class Strangers:
     """Everybody unknown who writes through the channels of this process. What is counted is in the store."""
 
     def __init__(self, chat_sessions: ChatSessions) -> None:
-        self._chat_sessions, self._pairings = chat_sessions, chat_sessions.services.pairings
+        self._chat_sessions, self._pairings = chat_sessions, chat_sessions.services.admission.pairings
         self._codes: dict[Principal, str] = {}
         self._over: Counter[str] = Counter()
         self._gathering: set[str] = set()
@@ -136,7 +137,7 @@ class Strangers:
         return (
             f"{many} I do not know {asks} to talk to me through {door}. The names are what they call themselves.\n\n"
             f"{fenced(chr(10).join(lines))}\n\n"
-            f"{may_do(PairingRole.GUEST, self._chat_sessions.settings(door).guests)} "
+            f"{may_do(Role.GUEST)} `angelia pair approve CODE --as member` lets in as more. "
             "Whoever you do not know needs no answer: a code is good for one hour."
         )
 

@@ -4,13 +4,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.channels.incoming import Envelope
+from angelia.channels.registry import find_channel, read_settings
 from angelia.channels.settings import ChannelSettings
 from angelia.core.entry import Address
 from angelia.core.principal import OWNER, Principal
-from angelia.policy.access import admit
-from angelia.policy.verdict import Allow
+from angelia.core.role import Role
 from angelia.service.chats.open_channel import OpenChannel
-from angelia.store.tables.pairings import Pairings
+from angelia.service.people.roles import KnownRoles
+from angelia.service.settings.config import Config
 
 
 class ChatKey(Struct, frozen=True):
@@ -40,17 +41,21 @@ def chat_key_of(envelope: Envelope, settings: ChannelSettings) -> ChatKey:
     return ChatKey(envelope.address, principal_of(envelope) if own else None)
 
 
-async def with_owners(line: OpenChannel, pairings: Pairings) -> OpenChannel:
-    """A channel with those among its owners who were let in as one with a code."""
-    paired = await pairings.owners(line.channel.door)
-    if not paired:
-        return line
-    owners = tuple(sorted({*line.settings.owners, *paired}))
-    return replace(line, settings=replace(line.settings, owners=owners))
+def settings_of(config: Config, door: str) -> ChannelSettings:
+    """What is set of a channel, open or not; the usual where there is none of this name.
+
+    Raises:
+        ConfigError, MissingPart: it is not set as its network needs it, or that is not known here.
+    """
+    section = config.channels.get(door)
+    return read_settings(door, section, find_channel(door, section)) if section is not None else ChannelSettings()
 
 
-async def may_speak(principal: Principal, settings: ChannelSettings, pairings: Pairings) -> bool:
-    """Whether somebody is on the list, or was let in. An empty list means nobody."""
-    known = {*settings.allow, *settings.owners, *await pairings.admitted(principal.door)}
-    verdict = admit(principal, {Principal(principal.door, one) for one in known})
-    return isinstance(verdict, Allow)
+def with_owners(line: OpenChannel, roles: KnownRoles) -> OpenChannel:
+    """A channel whose owners are those who have that role there, however they came by it."""
+    return replace(line, settings=replace(line.settings, owners=owners_among(roles)))
+
+
+def owners_among(roles: KnownRoles) -> tuple[str, ...]:
+    """The ids of the owners."""
+    return tuple(sorted(who.id for who, role in roles.items() if role is Role.OWNER))

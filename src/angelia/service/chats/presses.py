@@ -7,11 +7,11 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import DeliveryId
 from angelia.core.principal import OWNER, Principal
+from angelia.core.role import Role
 from angelia.core.text import literally
 from angelia.core.unambiguous import claimed
 from angelia.service.chats.answers import may_answer
 from angelia.service.chats.delivery import NOTICE
-from angelia.service.chats.guests import may_do
 from angelia.service.chats.open_channel import OpenChannel
 from angelia.service.chats.people import person_of, principal_of
 from angelia.service.chats.questions import (
@@ -27,7 +27,7 @@ from angelia.service.chats.questions import (
 from angelia.service.chats.sessions import ChatSessions
 from angelia.service.command_acts import NOT_YOURS
 from angelia.service.conversation.session import Session
-from angelia.store.tables.pairings import PairingRole
+from angelia.service.people.admission import may_do
 
 GONE = "This question is not open any more."
 
@@ -114,14 +114,11 @@ async def _let_in(chat_sessions: ChatSessions, envelope: Envelope, person: Princ
     session, address = found
     try:
         if meaning.yes:
-            await chat_sessions.services.audit.record(e.AdminAct.LET_IN, person, "as guest", meaning.who)
-            paired = await chat_sessions.services.pairings.approve_person(meaning.who, by=person)
-            guests = chat_sessions.settings(meaning.who.door).guests
+            paired = await chat_sessions.services.admission.approve_person(meaning.who)
             who = literally(claimed(paired.name or paired.principal.id))
-            words = f"{who} may talk to me now. {may_do(PairingRole.GUEST, guests)}"
+            words = f"{who} may talk to me now. {may_do(Role.GUEST)}"
         else:
-            await chat_sessions.services.audit.record(e.AdminAct.SHUT_OUT, person, person=meaning.who)
-            await chat_sessions.services.pairings.forget(meaning.who)
+            await chat_sessions.services.admission.shut_out(meaning.who)
             words = "They are not let in."
     except AngeliaError as error:
         words = str(error)

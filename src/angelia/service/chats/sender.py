@@ -2,7 +2,9 @@
 
 from msgspec import Struct
 
-from angelia.core.principal import OWNER, Principal
+from angelia.core.principal import Principal
+from angelia.core.role import Role
+from angelia.policy.roles import Right, may
 from angelia.service.chats.open_channel import OpenChannel
 from angelia.service.chats.people import ChatKey
 from angelia.service.conversation.session import Session
@@ -11,7 +13,7 @@ from angelia.service.conversation.session import Session
 class Sender(Struct, frozen=True):
     """Who speaks, from where, and the conversation of that chat, None before its first.
 
-    `key` is the envelope's; `reply_to` is empty where answers stand alone.
+    `key` is the envelope's; `reply_to` is empty where answers stand alone; `role` is what they are here.
     """
 
     line: OpenChannel
@@ -21,19 +23,20 @@ class Sender(Struct, frozen=True):
     reply_to: str
     private: bool
     session: Session | None
+    role: Role | None = None
 
 
 def may_stop(sender: Sender) -> bool:
-    """Whether somebody may end the running turn, if there is one: the owner, and whoever opened it."""
+    """Whether somebody may end the running turn, if there is one: whoever leads, and whoever opened it."""
     first = sender.session.turn.opener if sender.session else None
-    return first is None or sender.person == OWNER or first.principal == sender.person
+    return first is None or may(sender.role, Right.LEAD) or first.principal == sender.person
 
 
 def may_change(sender: Sender) -> bool:
     """Whether somebody may say which conversation a chat is in, and how it works: alone with us, everybody.
 
-    In a group that shares one conversation the owner alone; where a channel has none, whoever began it.
+    In a group that shares one conversation whoever leads; where a channel has no owner, whoever began it, too.
     """
-    if sender.private or sender.chat_key.person or sender.person == OWNER or sender.session is None:
+    if sender.private or sender.chat_key.person or may(sender.role, Right.LEAD) or sender.session is None:
         return True
     return not sender.line.settings.owners and sender.session.owner == sender.person

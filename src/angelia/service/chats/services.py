@@ -5,10 +5,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core.ids import Clock
-from angelia.service.audit import Audit
 from angelia.service.command_port import CommandServices
 from angelia.service.conversation.conversations import Conversations
 from angelia.service.models.catalog import ModelCatalog
+from angelia.service.people.admission import Admission
 from angelia.service.settings.config import Config
 from angelia.service.settings.tokens import Tokens
 from angelia.store.log.transcript import Transcript
@@ -18,11 +18,12 @@ from angelia.store.media.renditions import Renditions
 from angelia.store.tables.chat_bindings import ChatBindings
 from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.outbox import Outbox
-from angelia.store.tables.pairings import Pairings
 
 
 class ChatServices(Struct, frozen=True):
-    """What channels, chats and delivery work with. `doors` says which conversation a chat is in."""
+    """What channels, chats and delivery work with. `admission` says who may speak and as what, `doors` which
+    conversation a chat is in.
+    """
 
     home: Path
     config: Config
@@ -34,9 +35,8 @@ class ChatServices(Struct, frozen=True):
     renditions: Renditions
     outbox: Outbox
     doors: ChatBindings
-    pairings: Pairings
+    admission: Admission
     key_value: KeyValue
-    audit: Audit
     model_catalog: ModelCatalog
     tokens: Tokens
     commands: CommandServices

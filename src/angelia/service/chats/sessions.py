@@ -4,8 +4,9 @@ import asyncio
 import logging
 import resource
 from collections import Counter, OrderedDict
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -17,6 +18,7 @@ from angelia.core import entry as e
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
 from angelia.core.principal import ANGELIA, OWNER, Principal
+from angelia.core.role import Role
 from angelia.core.text import fenced
 from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.engine.background import BackgroundWork
@@ -27,7 +29,7 @@ from angelia.sandboxes.workspace import work_folder
 from angelia.service.chats.dispatcher import DeliveryDispatcher
 from angelia.service.chats.open_channel import OpenChannel, wait
 from angelia.service.chats.owner_chat import owner_chat, owner_key
-from angelia.service.chats.people import ChatKey
+from angelia.service.chats.people import ChatKey, owners_among
 from angelia.service.chats.question_delivery import asked_in_chat, told_to_guest
 from angelia.service.chats.questions import question_id
 from angelia.service.chats.services import ChatServices
@@ -36,6 +38,7 @@ from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.files.instruction_files import on_this_machine
 from angelia.service.models.choice import choose
+from angelia.service.people.roles import role_of_all
 from angelia.service.places.presets import kept
 
 MOST_OPEN = 2000
@@ -211,8 +214,7 @@ class ChatSessions:
 
     async def owners(self, door: str) -> frozenset[str]:
         """The ids of a channel's owners, those who were let in as one included."""
-        paired = await self.services.pairings.owners(door)
-        return paired | frozenset(self.settings(door).owners)
+        return frozenset(owners_among(await self.services.admission.roles.at(door, self.settings(door))))
 
     def settings(self, door: str) -> ChannelSettings:
         """What is set of a channel; the usual where it is not open."""
@@ -255,7 +257,7 @@ class ChatSessions:
 
     async def _employ(self, session: Session, line: OpenChannel, spec: str) -> None:
         conversations = self.services.conversations
-        await conversations.employ(session, spec, approvers=lambda kind: self._approvers(session, kind))
+        await conversations.employ(session, spec, approvers=partial(self._approvers, session))
         if session.conversation not in self._worked:
             self._worked[session.conversation] = self.spawn(self._stand_by(session, line))
 
@@ -315,21 +317,27 @@ class ChatSessions:
         if session.questions():
             self.ask(session)
 
-    async def _approvers(self, session: Session, kind: e.QuestionKind) -> Approvers:
-        """Who may answer in the running turn, and where: the owner in a turn of theirs there; in a guest's, of what
-        the model asks by itself, the guest as well, and of a permission the owner in their own chat, if the channel's
-        settings say so and there is one to ask in.
+    async def _approvers(self, session: Session, kind: e.QuestionKind, speakers: Sequence[Principal]) -> Approvers:
+        """Who may answer in the running turn, and where: the owner in a turn of theirs there; in somebody else's, of
+        what the model asks by itself, they as well, and of a permission the owner in their own chat, if there is one to
+        ask in.
         """
-        first = session.turn.opener
+        first, role = session.turn.opener, await self._role(speakers)
         if first is None:
-            return Approvers((OWNER,))
+            return Approvers((OWNER,), role=role)
         if kind is e.QuestionKind.CHOICE:
-            return Approvers(tuple(dict.fromkeys((OWNER, first.principal))), first.address)
+            return Approvers(tuple(dict.fromkeys((OWNER, first.principal))), first.address, role)
         if first.principal == OWNER or not self._dispatcher.has(first.address.door):
-            return Approvers((OWNER,), first.address)
-        asks = self.settings(first.address.door).guests == "ask-owner"
-        there = await self.owners_address(first.address.door) if asks else None
-        return Approvers((OWNER,), there) if there else Approvers()
+            return Approvers((OWNER,), first.address, role)
+        there = await self.owners_address(first.address.door)
+        return Approvers((OWNER,), there, role) if there else Approvers(role=role)
+
+    async def _role(self, speakers: Sequence[Principal]) -> Role | None:
+        """As whose it is judged what they want."""
+        known = dict[Principal, Role]()
+        for door in {one.door for one in speakers}:
+            known |= await self.services.admission.roles.at(door, self.settings(door))
+        return role_of_all(speakers, known)
 
     async def _ask(self, session: Session) -> None:
         first = session.turn.opener
@@ -344,7 +352,8 @@ class ChatSessions:
     async def _put(self, session: Session, first: e.Opener, asked: e.ApprovalAsked) -> None:
         """Ask in the turn's own chat, or, for a guest's permission and whatever else is not theirs, in the owner's."""
         permission = asked.asks is e.QuestionKind.PERMISSION or first.principal not in asked.approvers
-        approvers = await self._approvers(session, e.QuestionKind.PERMISSION if permission else asked.asks)
+        kind = e.QuestionKind.PERMISSION if permission else asked.asks
+        approvers = await self._approvers(session, kind, guests_in(session))
         if not approvers.principals:
             why = "It needs the owner's yes, and they have no chat here in which they could be asked."
             await session.record(e.ApprovalRefused(asked.call, ANGELIA, why))
@@ -359,7 +368,7 @@ class ChatSessions:
 
     async def _whom(self, session: Session) -> str:
         """For whom the running turn works besides the owner, as its question says; empty for nobody."""
-        names = {one.principal: one.name for one in await self.services.pairings.list(OWNER)}
+        names = {one.principal: one.name for one in await self.services.admission.pairings.list(OWNER)}
         told = [f"{claimed(names.get(one, ''))} ({unambiguous_line(str(one))})".strip() for one in guests_in(session)]
         return f"For somebody else, who cannot allow it:\n{fenced(chr(10).join(told))}" if told else ""
 

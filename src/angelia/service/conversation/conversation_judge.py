@@ -45,8 +45,8 @@ class JudgedConversation(Struct, frozen=True):
     and `entries` are of the moment.
 
     `sandbox` (spec, and preset if there is one) and `workspace` are as they stand in the log: what is granted is
-    granted for them. `granted_to_all` says whether everybody who spoke in the running turn is somebody for whom those
-    grants were given: what the owner was granted is no guest's.
+    granted for them. `speakers` are those who have a say in the running turn besides the owner of the home: what was
+    granted holds where they are whose the conversation is, since what the owner was granted is no guest's.
     """
 
     conversation: ConversationId
@@ -57,7 +57,7 @@ class JudgedConversation(Struct, frozen=True):
     mode: Callable[[], Mode]
     entries: Callable[[], Sequence[Entry]]
     approvers: ApproversOf
-    granted_to_all: Callable[[], bool] = lambda: True
+    speakers: Callable[[], Sequence[Principal]] = tuple
 
 
 def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sandbox, grants: Grants) -> Judge:
@@ -66,9 +66,12 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
 
     async def verdict_on(effects: Sequence[Effect]) -> Verdict:
         from angelia.policy.judge import judge, settle
+        from angelia.policy.roles import Right
 
         given = await grants.matching(standing.owner, standing.sandbox, standing.workspace, standing.conversation)
-        granted = given if standing.granted_to_all() else []
+        speakers = standing.speakers()
+        others = not set(speakers) <= {standing.owner}
+        granted = [] if others else given
         described = await sandbox.describe()
         situation = Situation(
             workspace=described.workspace,
@@ -82,7 +85,7 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
             address=standing.address(),
             seen=view.advance(standing.entries()) if _may_carry_away(effects) else InView(),
             keeps_changes=described.keeps_changes,
-            others_speak=not standing.granted_to_all(),
+            others_speak=others,
         )
         absent, leads = await _absent(effects, situation, sandbox), await _destination(effects, situation, sandbox)
         situation = replace(situation, absent=absent, destination=leads)
@@ -91,7 +94,8 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
         ]
         verdict = strictest(verdicts)
         own = all(isinstance(effect, AnswerServer | AskPerson | HandOverPage) for effect in effects)
-        return settle(verdict, await standing.approvers(QuestionKind.CHOICE if own else QuestionKind.PERMISSION))
+        kind, right = (QuestionKind.CHOICE, Right.TALK) if own else (QuestionKind.PERMISSION, Right.ASK)
+        return settle(verdict, await standing.approvers(kind, speakers), right)
 
     return verdict_on
 

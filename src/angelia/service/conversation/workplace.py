@@ -114,7 +114,7 @@ def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: Approver
         mode=lambda: made_with.mode(session),
         entries=lambda: session.log.entries,
         approvers=approvers,
-        granted_to_all=lambda: set(guests_in(session)) <= {session.owner},
+        speakers=lambda: guests_in(session),
     )
     judge = conversation_judge(made_with.loaded, standing, sandbox, made_with.grants)
     in_call, changed = _journalled(made_with, session, sandbox, works_here(at.spec, at.settings))

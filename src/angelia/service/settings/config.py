@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from angelia.channels.settings import Secret
-from angelia.core.errors import ConfigError
+from angelia.core.errors import BadInput, ConfigError
+from angelia.core.principal import Principal
 from angelia.models.pictures.settings import PainterSettings
 from angelia.sandboxes.undo.store import UndoSettings
 from angelia.service.delegation.settings import ChildPreset, DelegationSettings
@@ -75,6 +76,15 @@ class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     mode: Literal["plan", "ask", "edit", "autonomous"] = "edit"
     allow_ranges: tuple[str, ...] = ()
+
+
+class PersonSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What somebody is here, whatever they were let in as: an `owner`, who approves; an `admin`, who lets others in and
+    says how a group works; a `member`, for whom the owner is asked where something needs a yes; a `guest`, to whom that
+    is refused. Empty: as they were let in.
+    """
+
+    role: Literal["", "owner", "admin", "member", "guest"] = ""
 
 
 class TimeoutSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -255,9 +265,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     `vendors` are rows of your own, laid over those in `models/catalog/vendors.toml`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
-    a section whose settings its channel knows. `helpers` are those to whom work can be given by name, `signals`,
-    `mailboxes` and `folders` what may begin a turn from outside, `hooks` your programs that are run at calls, messages
-    and endings.
+    a section whose settings its channel knows. `people` are persons by their principal (`"telegram:4711"`). `helpers`
+    are those to whom work can be given by name, `signals`, `mailboxes` and `folders` what may begin a turn from
+    outside, `hooks` your programs that are run at calls, messages and endings.
     """
 
     model: str = ""
@@ -277,6 +287,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     context: ContextSettings = ContextSettings()
     sandbox: SandboxSettings = SandboxSettings()
     policy: PolicySettings = PolicySettings()
+    people: dict[str, PersonSettings] = field(default_factory=dict)
     timeouts: TimeoutSettings = TimeoutSettings()
     files: FileSettings = FileSettings()
     browser: BrowserSettings = BrowserSettings()
@@ -297,6 +308,13 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     mailboxes: dict[str, MailboxSettings] = field(default_factory=dict)
     folders: dict[str, FolderSettings] = field(default_factory=dict)
     hooks: dict[str, HookSettings] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.people:
+            try:
+                Principal.parse(name)
+            except BadInput as error:
+                raise ValueError(f"people: {error}") from error
 
 
 class Loaded(Struct, frozen=True):

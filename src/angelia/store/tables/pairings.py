@@ -3,13 +3,14 @@
 import hashlib
 import secrets
 from collections.abc import Callable
-from enum import Enum, StrEnum, auto
+from enum import Enum, auto
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.core.errors import NotFound
 from angelia.core.principal import Principal
+from angelia.core.role import Role
 from angelia.store.port import LogStore, StoreConnection
 from angelia.store.sql.visibility import visible_to
 
@@ -25,14 +26,6 @@ _RETRY_MS = 60_000
 """How soon somebody is given another code whose first one could not be sent."""
 
 Draw = Callable[[], str]
-
-
-class PairingRole(StrEnum):
-    """As what somebody is let in."""
-
-    OWNER = "owner"
-    """The person whose Angelia this is: they approve, and let others in."""
-    GUEST = "guest"
 
 
 class NoCode(Enum):
@@ -52,7 +45,7 @@ class Paired(Struct, frozen=True):
     asked_at: int
     expires: int
     approved_by: Principal | None
-    role: PairingRole
+    role: Role
 
 
 def draw_code() -> str:
@@ -66,16 +59,21 @@ class Pairings:
     def __init__(self, db: LogStore, draw: Draw = draw_code) -> None:
         self._db, self._draw = db, draw
 
-    async def admitted(self, door: str) -> frozenset[str]:
-        """The ids of those who were let in through a door."""
+    async def roles(self, door: str) -> dict[str, Role]:
+        """Those who were let in through a door, by their ids: as what."""
         let_in = await self._db.read(lambda connection: _paired(connection, "door = ? AND approved_by <> ''", (door,)))
-        return frozenset(one.principal.id for one in let_in)
+        return {one.principal.id: one.role for one in let_in}
 
-    async def owners(self, door: str) -> frozenset[str]:
-        """The ids of those who were let in as an owner."""
-        where = "door = ? AND approved_by <> '' AND role = ?"
-        let_in = await self._db.read(lambda connection: _paired(connection, where, (door, PairingRole.OWNER)))
-        return frozenset(one.principal.id for one in let_in)
+    async def change(self, who: Principal, role: Role) -> bool:
+        """Somebody who was let in is something else from now on; False if nobody of this id was."""
+        changed = await self._db.write(
+            lambda connection: (
+                connection.execute(
+                    "UPDATE pairings SET role = ? WHERE principal = ? AND approved_by <> ''", (role, str(who))
+                ).rowcount
+            )
+        )
+        return bool(changed)
 
     async def ask(self, who: Principal, name: str) -> str | NoCode:
         """A code for somebody unknown, or why they are given none."""
@@ -114,7 +112,7 @@ class Pairings:
         found = await self._db.read(lambda connection: _paired(connection, f"code = ? AND {_GOOD}", (hashed, now)))
         return _or_nobody(found[0] if found else None)
 
-    async def approve(self, code: str, *, by: Principal, role: PairingRole = PairingRole.GUEST) -> Paired:
+    async def approve(self, code: str, *, by: Principal, role: Role = Role.GUEST) -> Paired:
         """Let in whoever was given this code.
 
         Raises:
@@ -130,7 +128,7 @@ class Pairings:
         Raises:
             NotFound: nobody of this id waits, or the code has expired.
         """
-        done = (by, self._db.clock(), PairingRole.GUEST)
+        done = (by, self._db.clock(), Role.GUEST)
         found = await self._db.write(lambda connection: _approve(connection, "principal = ?", str(who), done))
         return _or_nobody(found)
 
@@ -176,9 +174,7 @@ def _ask(connection: StoreConnection, who: Principal, name: str, code: str, now:
     return code
 
 
-def _approve(
-    connection: StoreConnection, where: str, which: str, done: tuple[Principal, int, PairingRole]
-) -> Paired | None:
+def _approve(connection: StoreConnection, where: str, which: str, done: tuple[Principal, int, Role]) -> Paired | None:
     by, now, role = done
     found = _paired(connection, f"{where} AND {_GOOD}", (which, now))
     if not found:
@@ -195,6 +191,6 @@ def _paired(connection: StoreConnection, where: str, values: tuple[object, ...])
     columns = ", ".join(Paired.__struct_fields__)
     rows = connection.execute(f"SELECT {columns} FROM pairings WHERE {where}", values)  # noqa: S608 - fixed text
     return [
-        Paired(Principal.parse(who), name, asked_at, expires, Principal.parse(by) if by else None, PairingRole(role))
+        Paired(Principal.parse(who), name, asked_at, expires, Principal.parse(by) if by else None, Role(role))
         for who, name, asked_at, expires, by, role in rows
     ]

@@ -1,10 +1,12 @@
 """Looks at chat networks: whether each lets us in, and whether somebody may speak there."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 
 from angelia.channels.failures import ChannelError, LoginFailed
 from angelia.core.errors import AngeliaError, MissingPart
+from angelia.core.role import Role
 from angelia.core.unambiguous import claimed
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.service.app import App
@@ -52,8 +54,9 @@ async def _look(app: App, door: str) -> CheckResult:
 
 async def _spoken(app: App, line: OpenChannel, about: str, known: str) -> CheckResult:
     door = line.channel.door
-    owners = len({*line.settings.owners, *await app.pairings.owners(door)})
-    if not owners:
+    roles = Counter((await app.admission.roles.at(door, line.settings)).values())
+    if not roles[Role.OWNER]:
         mend = "write to it while the gateway runs, and approve the code: angelia pair approve CODE --as owner"
         return absent(about, f"{known}; it has no owner", mend)
-    return well(about, f"{known}; {owners} {'owner' if owners == 1 else 'owners'}")
+    counted = (f"{roles[one]} {one}{'s' * (roles[one] != 1)}" for one in Role if roles[one])
+    return well(about, f"{known}; {', '.join(counted)}")
