@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from angelia.channels.incoming import Pressed
 from angelia.core import ending as end
 from angelia.core import entry as e
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import OWNER, Principal
-from angelia.core.role import Role
 from angelia.testing.channels.recording_channel import FarEnd, RecordedMessage
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, hang, say
@@ -90,12 +90,12 @@ BEN_IS = "people.chat:2.role="
 @pytest.mark.parametrize(
     ("known", "role", "why"),
     [
-        (False, Role.MEMBER, "nobody is here who could give it"),
-        (True, Role.GUEST, "in a turn of a guest nobody is asked"),
+        (False, PersonRole.MEMBER, "nobody is here who could give it"),
+        (True, PersonRole.GUEST, "in a turn of a guest nobody is asked"),
     ],
 )
 async def test_a_guest_and_whoever_has_nobody_to_ask_is_refused(
-    tmp_path: Path, known: bool, role: Role, why: str
+    tmp_path: Path, known: bool, role: PersonRole, why: str
 ) -> None:
     far, sets = FarEnd(), ("sandbox.confine=off", f"{BEN_IS}{role}")
     async with ModelServer([RISKY, say("Refused.")]) as server, town(tmp_path, server, far, sets=sets) as life:
@@ -172,8 +172,8 @@ async def test_a_guests_chatter_withdraws_no_question_of_the_owners(tmp_path: Pa
         assert [fact.by for fact in await life.facts("g") if isinstance(fact, e.ApprovalRefused)] == [OWNER]
 
 
-@pytest.mark.parametrize("role", Role)
-async def test_who_is_let_in_as_an_owner_approves_and_nobody_else_does(tmp_path: Path, role: Role) -> None:
+@pytest.mark.parametrize("role", PersonRole)
+async def test_who_is_let_in_as_an_owner_approves_and_nobody_else_does(tmp_path: Path, role: PersonRole) -> None:
     far = FarEnd()
     nobody = replace(OPEN, owners=(), allow=())
     async with ModelServer([RISKY, say("Ended.")]) as server, town(tmp_path, server, far, nobody) as life:
@@ -181,11 +181,11 @@ async def test_who_is_let_in_as_an_owner_approves_and_nobody_else_does(tmp_path:
         code = far.texts("7")[0].partition("Your code is ")[2][:8]
         await life.app.pairings.approve(code, by=OWNER, role=role)
         await life.says("Clean up.", chat="7", sender=ANN)
-        if role is Role.OWNER:
+        if role is PersonRole.OWNER:
             await far.when(lambda far: bool(asked(far, "7")))
             await life.says(Pressed(asked(far, "7")[0].buttons[0].value), chat="7")
         await far.when(lambda far: "Ended." in far.texts("7"))
-        assert await given(life, "7") == ([OWNER] if role is Role.OWNER else [])
+        assert await given(life, "7") == ([OWNER] if role is PersonRole.OWNER else [])
 
 
 async def test_an_admin_leads_a_group_and_lets_in_members_but_approves_nothing(tmp_path: Path) -> None:
@@ -209,11 +209,11 @@ async def test_an_admin_leads_a_group_and_lets_in_members_but_approves_nothing(t
         await life.says(f"/admit {code} member", chat="8", sender=BEN)
         await far.when(lambda far: any("may talk to me now, as a member." in text for text in far.texts("8")))
         (paired,) = await life.app.pairings.list(OWNER)
-        assert (paired.role, paired.approved_by) == (Role.MEMBER, Principal("chat", "2"))
+        assert (paired.role, paired.approved_by) == (PersonRole.MEMBER, Principal("chat", "2"))
 
 
-@pytest.mark.parametrize("role", [Role.GUEST, Role.MEMBER])
-async def test_members_and_guests_let_nobody_in(tmp_path: Path, role: Role) -> None:
+@pytest.mark.parametrize("role", [PersonRole.GUEST, PersonRole.MEMBER])
+async def test_members_and_guests_let_nobody_in(tmp_path: Path, role: PersonRole) -> None:
     far, sets = FarEnd(), (f"{BEN_IS}{role}",)
     async with ModelServer([]) as server, town(tmp_path, server, far, sets=sets) as life:
         await life.says("hello", chat="99", sender=STRANGER)
@@ -248,3 +248,4 @@ async def test_whom_the_settings_name_is_what_they_say_there(tmp_path: Path) -> 
         await far.when(lambda far: "Refused." in far.texts("7"))
         await life.says("Clean up.", chat="99", sender=STRANGER)
         await far.when(lambda far: bool(asked(far, "99")))
+        assert asked(far, "7") == []

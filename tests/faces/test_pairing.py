@@ -7,8 +7,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import OWNER, Principal
-from angelia.core.role import Role
 from angelia.service.app import App
 from angelia.service.people.admission import an
 from angelia.service.settings.config import load
@@ -52,8 +52,8 @@ def place(tmp_path: Path) -> Place:
     return found
 
 
-@pytest.mark.parametrize("role", Role)
-def test_what_somebody_will_be_able_to_do_is_said(place: Place, role: Role) -> None:
+@pytest.mark.parametrize("role", PersonRole)
+def test_what_somebody_will_be_able_to_do_is_said(place: Place, role: PersonRole) -> None:
     ended = place.run("pair", "approve", waiting(place), "--as", role)
     assert ended.code == 0, ended.err
     assert f"As {an(role)} they may" in ended.out
@@ -74,11 +74,11 @@ def test_the_first_is_not_let_in_before_it_is_said_as_whom(place: Place) -> None
 def test_where_there_is_an_owner_nobody_is_asked_about_the_next(place: Place) -> None:
     (place.home / "config.toml").write_text('[channels.telegram]\nkind = "telegram"\nowners = ["1"]\n')
     assert place.run("pair", "approve", waiting(place)).code == 0
-    assert role_of(place) == Role.GUEST
+    assert role_of(place) == PersonRole.GUEST
 
 
-@pytest.mark.parametrize(("answer", "role"), [("you", Role.OWNER), ("else", Role.GUEST)])
-def test_at_a_terminal_the_first_is_asked_about(place: Place, answer: str, role: Role) -> None:
+@pytest.mark.parametrize(("answer", "role"), [("you", PersonRole.OWNER), ("else", PersonRole.GUEST)])
+def test_at_a_terminal_the_first_is_asked_about(place: Place, answer: str, role: PersonRole) -> None:
     argv = ["-m", "angelia", "pair", "approve", waiting(place)]
     environment = place.environment({"NO_COLOR": "1"})
     child = pexpect.spawn(sys.executable, argv, env=environment, encoding="utf-8", timeout=SECONDS)
@@ -93,11 +93,11 @@ def test_a_role_is_changed_and_listed_unless_the_settings_say_another(place: Pla
     assert place.run("people").out.split() == ["telegram:4711", "no", "conversation", "guest"]
     changed = place.run("people", "role", "telegram:4711", "admin")
     assert "telegram:4711 is an admin from now on." in changed.out, changed.err
-    assert place.run("people").out.split()[-1] == role_of(place) == Role.ADMIN
+    assert place.run("people").out.split()[-1] == role_of(place) == PersonRole.ADMIN
     with (place.home / "config.toml").open("a") as settings:
         settings.write('[people."telegram:4711"]\nrole = "member"\n')
     refused = place.run("people", "role", "telegram:4711", "guest")
-    assert refused.code == 1
+    assert refused.code == 2
     assert "The settings say that telegram:4711 is a member, which counts." in refused.err
     assert place.run("people").out.split()[-1] == "member"
 

@@ -6,8 +6,8 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ending import Answered
 from angelia.core.ids import CallId, ConversationId, DeliveryId
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import OWNER, Principal
-from angelia.core.role import Role
 from angelia.sandboxes.workspace import work_folder
 from angelia.service.app import App
 
@@ -60,7 +60,7 @@ async def fill(app: App, *, unfinished: bool = False) -> Mapping[str, str]:
     (folder / "letter.txt").write_text(SENT)
     code = await app.pairings.ask(ANN, "Ann")
     assert isinstance(code, str)
-    await app.pairings.approve(code, by=OWNER, role=Role.MEMBER)
+    await app.pairings.approve(code, by=OWNER, role=PersonRole.MEMBER)
     alone, bens = e.Address("telegram", "9917364711"), e.Address("telegram", "815")
     append = app.transcript.append
     opened = e.ConversationOpened("telegram", str(folder), owner=ANN)

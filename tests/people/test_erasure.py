@@ -173,7 +173,7 @@ async def test_a_person_is_taken_out_with_all_of_theirs_and_nothing_of_others(tm
     assert not any(BENS in text for text in texts.values())
     assert all(any(word in text for text in texts.values()) for word in (SAID, ANSWERED, SENT, DREW))
     told = json.loads(texts["person.json"])
-    assert told["pairings"][0]["role"] == "guest"
+    assert told["pairings"][0]["role"] == "member"
     assert [row["cost"] for row in told["spending"]][:1] == [5]
     assert codec.from_json_lines(texts["conversations/own.jsonl"].encode().splitlines())
     assert (place.work / "ann.zip").stat().st_mode & 0o777 == 0o600

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from angelia.context.in_view import InView
 from angelia.core.entry import Address
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import OWNER
 from angelia.policy.approvers import Approvers
 from angelia.policy.judge import judge, settle
@@ -250,7 +251,7 @@ def test_without_an_approver_no_question_becomes_a_yes(
     alone = settle(verdict, Approvers())
     assert isinstance(alone, Allow) == isinstance(verdict, Allow)
     assert not isinstance(alone, Ask)
-    asked = settle(verdict, Approvers((OWNER,)))
+    asked = settle(verdict, Approvers((OWNER,), role=PersonRole.OWNER))
     assert asked == (msgspec.structs.replace(verdict, approvers=(OWNER,)) if isinstance(verdict, Ask) else verdict)
     assert alone.reason
 

@@ -21,7 +21,7 @@ from angelia.store.log.ranked_search import Within, around, one_within, ranked_s
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
-from angelia.store.sql.database import Database
+from angelia.store.port import LogStore
 from angelia.store.tables.chat_bindings import ChatBindings
 from angelia.store.tables.grants import Grants
 from angelia.store.tables.key_value import KeyValue
@@ -60,12 +60,12 @@ are nobody's."""
 class Kept(Struct, frozen=True):
     """A home with something of Ann's and of Ben's in every table; both are called by the word they are found by."""
 
-    db: Database
+    db: LogStore
     ann: ConversationId
     ben: ConversationId
 
 
-async def keep(db: Database, whose: Principal, word: str, cost: int) -> ConversationId:
+async def keep(db: LogStore, whose: Principal, word: str, cost: int) -> ConversationId:
     """A conversation of somebody's, with their word in all that it leads to."""
     transcript, delivery = Transcript(db), DeliveryId(f"d-{word}")
     conversation = ConversationId(f"01{word}")
@@ -97,7 +97,7 @@ async def keep(db: Database, whose: Principal, word: str, cost: int) -> Conversa
     return conversation
 
 
-async def furnish(db: Database) -> Kept:
+async def furnish(db: LogStore) -> Kept:
     transcript, pairings = Transcript(db), Pairings(db)
     for whose, word, cost in ((ANN, "canaryerased", 70_000), (BEN, "crumberased", 1)):
         await transcript.erase(await keep(db, whose, word, cost), BlobStore(db.home))
@@ -210,7 +210,7 @@ _OWN_ALONE = {
 
 
 @pytest.fixture
-async def kept(db: Database) -> Kept:
+async def kept(db: LogStore) -> Kept:
     return await furnish(db)
 
 

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct
 
 from angelia.core.entry import Address, QuestionKind
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import OWNER, Principal
-from angelia.core.role import Role
 
 
 class Approvers(Struct, frozen=True):
@@ -17,7 +17,7 @@ class Approvers(Struct, frozen=True):
 
     principals: tuple[Principal, ...] = ()
     address: Address = Address("terminal")
-    role: Role | None = None
+    role: PersonRole | None = None
 
 
 ApproversOf = Callable[[QuestionKind, Sequence[Principal]], Awaitable[Approvers]]
@@ -34,6 +34,6 @@ def owner_at(address: Address) -> ApproversOf:
     """The owner of the home is there and answers everything."""
 
     async def owner(_: QuestionKind, __: Sequence[Principal]) -> Approvers:
-        return Approvers((OWNER,), address, Role.OWNER)
+        return Approvers((OWNER,), address, PersonRole.OWNER)
 
     return owner

@@ -12,7 +12,7 @@
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from angelia.core.role import Role
+from angelia.core.person_role import PersonRole
 
 
 class Right(StrEnum):
@@ -34,30 +34,30 @@ _GUEST = frozenset({Right.TALK})
 _MEMBER = _GUEST | {Right.ASK}
 _ADMIN = _MEMBER | {Right.LEAD, Right.LET_IN}
 
-RIGHTS: Mapping[Role, frozenset[Right]] = {
-    Role.GUEST: _GUEST,
-    Role.MEMBER: _MEMBER,
-    Role.ADMIN: _ADMIN,
-    Role.OWNER: _ADMIN | {Right.OWN},
+RIGHTS: Mapping[PersonRole, frozenset[Right]] = {
+    PersonRole.GUEST: _GUEST,
+    PersonRole.MEMBER: _MEMBER,
+    PersonRole.ADMIN: _ADMIN,
+    PersonRole.OWNER: _ADMIN | {Right.OWN},
 }
 
 
-def may(role: Role | None, right: Right) -> bool:
+def may(role: PersonRole | None, right: Right) -> bool:
     """Whether somebody of this role may do it; None, for whoever has no role, may nothing.
 
-    >>> may(Role.ADMIN, Right.LET_IN), may(Role.ADMIN, Right.OWN), may(None, Right.TALK)
+    >>> may(PersonRole.ADMIN, Right.LET_IN), may(PersonRole.ADMIN, Right.OWN), may(None, Right.TALK)
     (True, False, False)
     """
     return role is not None and right in RIGHTS[role]
 
 
-def least(roles: Iterable[Role | None]) -> Role | None:
+def least(roles: Iterable[PersonRole | None]) -> PersonRole | None:
     """The role of several who have a say in one turn: whoever may least decides, and of nobody it is the owner's.
 
-    >>> least([Role.ADMIN, Role.GUEST]), least([Role.MEMBER, None]), least([])
-    (<Role.GUEST: 'guest'>, None, <Role.OWNER: 'owner'>)
+    >>> least([PersonRole.ADMIN, PersonRole.GUEST]), least([PersonRole.MEMBER, None]), least([])
+    (<PersonRole.GUEST: 'guest'>, None, <PersonRole.OWNER: 'owner'>)
     """
     found = list(roles)
     if None in found:
         return None
-    return min((one for one in found if one), key=lambda one: len(RIGHTS[one]), default=Role.OWNER)
+    return min((one for one in found if one), key=lambda one: len(RIGHTS[one]), default=PersonRole.OWNER)

@@ -13,7 +13,7 @@ from angelia.core.asked import shown_question
 from angelia.core.errors import BadInput
 from angelia.core.ids import short
 from angelia.core.moment import when
-from angelia.core.role import Role
+from angelia.core.person_role import PersonRole
 from angelia.core.text import clean, literally
 from angelia.core.unambiguous import claimed
 from angelia.policy.situation import MODES, Mode
@@ -150,10 +150,10 @@ def _spent(what: str, spent: Spending) -> tuple[str, ...]:
 
 async def admit(port: CommandPort, words: str) -> CommandReply:
     code, _, as_what = words.partition(" ")
-    known = {one.value: one for one in Role}
+    known = {one.value: one for one in PersonRole}
     if not code or (as_what and as_what not in known):
         raise BadInput("Whom shall I let in?", then="/admit CODE, or /admit CODE member")
-    one = await port.services.admission.approve(code, known.get(as_what, Role.GUEST), by=port.person)
+    one = await port.services.admission.approve(code, known.get(as_what, PersonRole.GUEST), by=port.person)
     return CommandReply(f"{literally(claimed(one.name or one.principal.id))} may talk to me now, as {an(one.role)}.")
 
 

@@ -14,6 +14,10 @@ PASSWORD = "PGPASSWORD"  # noqa: S105 - the name of a variable
 """The variable that holds the password, as for all programs that speak to PostgreSQL; `~/.pgpass` does it, too."""
 
 
+VIEWER_PASSWORD = "ANGELIA_VIEWER_PASSWORD"  # noqa: S105 - the name of a variable
+"""The variable that holds the password of `store_viewer`."""
+
+
 def open_log(loaded: Loaded, environ: Mapping[str, str], clock: Clock) -> LogStore:
     """Open the log of this home, to write it.
 
@@ -26,7 +30,10 @@ def open_log(loaded: Loaded, environ: Mapping[str, str], clock: Clock) -> LogSto
         return Database.open(loaded.home, clock=clock)
     from angelia.store.postgres.database import PostgresDatabase
 
-    return PostgresDatabase.open(address, loaded.home, password=environ.get(PASSWORD, ""), clock=clock)
+    db = PostgresDatabase.open(address, loaded.home, password=environ.get(PASSWORD, ""), clock=clock)
+    if role := loaded.config.store_viewer:
+        db.read_for_others_as(role, environ.get(VIEWER_PASSWORD, ""))
+    return db
 
 
 def open_log_to_read(loaded: Loaded, environ: Mapping[str, str]) -> LogStore:
@@ -55,7 +62,8 @@ def require_in_home(loaded: Loaded) -> None:
 
 def store_keys(loaded: Loaded, environ: Mapping[str, str]) -> frozenset[str]:
     """The secrets by which it is reached."""
-    return frozenset({environ[PASSWORD]}) if loaded.config.store and environ.get(PASSWORD) else frozenset()
+    passwords = (environ.get(name, "") for name in (PASSWORD, VIEWER_PASSWORD))
+    return frozenset(filter(None, passwords)) if loaded.config.store else frozenset()
 
 
 def address_of(loaded: Loaded) -> str:

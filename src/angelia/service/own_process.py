@@ -18,7 +18,7 @@ import msgspec
 
 from angelia.models.catalog.vendors import PICTURE_VENDORS, SPEECH_VENDORS, Rows
 from angelia.service.blob_places import key_names
-from angelia.service.log_places import PASSWORD
+from angelia.service.log_places import PASSWORD, VIEWER_PASSWORD
 from angelia.service.settings.config import Config
 
 _PR_SET_DUMPABLE = 4
@@ -62,7 +62,11 @@ def key_variables(vendors: Rows, settings: Config) -> frozenset[str]:
     """The variables that keys are read from: those of every vendor, of where files lie, that the settings name."""
     rows = (*vendors.values(), *SPEECH_VENDORS.values(), *PICTURE_VENDORS.values())
     known = {name for vendor in rows for name in vendor.key_env}
-    return frozenset(known | set(_named(msgspec.to_builtins(settings)))) | key_names(settings.blobs) | {PASSWORD}
+    return (
+        frozenset(known | set(_named(msgspec.to_builtins(settings))))
+        | key_names(settings.blobs)
+        | {PASSWORD, VIEWER_PASSWORD}
+    )
 
 
 def _named(settings: Any) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from angelia.core.ids import Clock, ConversationId
+from angelia.core.principal import OWNER, Principal
 from angelia.store.sql.tips import Tip, Tips
 
 T = TypeVar("T")
@@ -200,8 +201,9 @@ class LogStore(Protocol):
         raised to whoever writes, and nothing is written.
         """
 
-    async def read(self, job: Job[T]) -> T:
-        """Run `job` on a consistent state that holds every write acknowledged so far.
+    async def read(self, job: Job[T], viewer: Principal = OWNER) -> T:
+        """Run `job` on a consistent state that holds every write acknowledged so far. It asks itself for what `viewer`
+        may see; a store may hold back the rest from it, as a second wall.
 
         Raises:
             StoreBusy, StoreDamaged: it cannot be read. And whatever `job` raises.

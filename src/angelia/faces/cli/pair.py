@@ -8,8 +8,8 @@ import click
 
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.moment import when
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import OWNER, Principal
-from angelia.core.role import Role
 from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import chosen, echo
@@ -50,7 +50,7 @@ def _row(one: Paired, stands: str) -> tuple[str, str, str, str]:
 @click.option(
     "--as",
     "role",
-    type=click.Choice([one.value for one in Role]),
+    type=click.Choice([one.value for one in PersonRole]),
     help="As yourself (owner), or as somebody else: what each may do is said.",
 )
 @settings_options
@@ -65,7 +65,7 @@ async def _approve(code: str, role: str | None, given: dict[str, Any]) -> int:
         asks = await app.pairings.find(code)
         door = asks.principal.door
         first = not owners_among(await app.admission.roles.at(door, settings_of(app.loaded.config, door)))
-        one = await app.admission.approve(code, Role(role) if role else _who(asks, first=first))
+        one = await app.admission.approve(code, PersonRole(role) if role else _who(asks, first=first))
     finally:
         await app.close()
     echo(f"{_called(one)} may talk to Angelia from now on. {may_do(one.role)}")
@@ -73,14 +73,14 @@ async def _approve(code: str, role: str | None, given: dict[str, Any]) -> int:
     return 0
 
 
-def _who(asks: Paired, *, first: bool) -> Role:
+def _who(asks: Paired, *, first: bool) -> PersonRole:
     """You, or somebody else? Asked once for a channel: while it has no owner.
 
     Raises:
         BadInput: nobody is there to be asked.
     """
     if not first:
-        return Role.GUEST
+        return PersonRole.GUEST
     if not sys.stdin.isatty():
         raise BadInput(
             f"{_called(asks)} would be the first of {asks.principal.door}. Is that you, or somebody else?",
@@ -88,7 +88,7 @@ def _who(asks: Paired, *, first: bool) -> Role:
             then="Add --as owner, or --as admin, member or guest. The code is still good.",
         )
     words = f"{_called(asks)} asks. Is that you, or somebody else?"
-    return Role.OWNER if chosen(words, ("you", "else")) == "you" else Role.GUEST
+    return PersonRole.OWNER if chosen(words, ("you", "else")) == "you" else PersonRole.GUEST
 
 
 def _called(one: Paired) -> str:

@@ -11,8 +11,8 @@ import click
 from angelia.core.entry import AdminAct
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.moment import when
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import KEY, OWNER, Principal
-from angelia.core.role import Role
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import asked, echo, sure
@@ -74,14 +74,14 @@ async def _roles(app: App) -> dict[Principal, str]:
 
 @people.command(epilog="Example: angelia people role telegram:4711 member")
 @_WHO
-@click.argument("role", type=click.Choice([one.value for one in Role]))
+@click.argument("role", type=click.Choice([one.value for one in PersonRole]))
 @settings_options
 def role(principal: str, role: str, **given: Any) -> int:
     """Say what somebody is who was let in with a code, and with it what they may do."""
-    return asyncio.run(_change(Principal.parse(principal), Role(role), given))
+    return asyncio.run(_change(Principal.parse(principal), PersonRole(role), given))
 
 
-async def _change(who: Principal, role: Role, given: dict[str, Any]) -> int:
+async def _change(who: Principal, role: PersonRole, given: dict[str, Any]) -> int:
     app = await open_app(given)
     try:
         await app.admission.change(who, role)

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import Clock
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import KEY, Principal
-from angelia.core.role import Role
 from angelia.store.tables.key_value import KeyValue
 
 _PREFIX = "api-key:"
@@ -60,9 +60,9 @@ class ApiKey(Struct, frozen=True):
         return Principal(KEY, self.name)
 
     @property
-    def role(self) -> Role:
+    def role(self) -> PersonRole:
         """What its program is here, as far as it may speak at all."""
-        return Role.MEMBER if self.scope is KeyScope.ADMIN else Role.GUEST
+        return PersonRole.MEMBER if self.scope is KeyScope.ADMIN else PersonRole.GUEST
 
 
 class ApiKeys:

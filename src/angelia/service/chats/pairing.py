@@ -19,8 +19,8 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import DeliveryId
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import OWNER, Principal
-from angelia.core.role import Role
 from angelia.core.text import fenced
 from angelia.core.unambiguous import claimed
 from angelia.service.chats.open_channel import OpenChannel, wait
@@ -137,7 +137,7 @@ class Strangers:
         return (
             f"{many} I do not know {asks} to talk to me through {door}. The names are what they call themselves.\n\n"
             f"{fenced(chr(10).join(lines))}\n\n"
-            f"{may_do(Role.GUEST)} `angelia pair approve CODE --as member` lets in as more. "
+            f"{may_do(PersonRole.GUEST)} `angelia pair approve CODE --as member` lets in as more. "
             "Whoever you do not know needs no answer: a code is good for one hour."
         )
 

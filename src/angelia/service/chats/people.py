@@ -7,8 +7,8 @@ from angelia.channels.incoming import Envelope
 from angelia.channels.registry import find_channel, read_settings
 from angelia.channels.settings import ChannelSettings
 from angelia.core.entry import Address
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import OWNER, Principal
-from angelia.core.role import Role
 from angelia.service.chats.open_channel import OpenChannel
 from angelia.service.people.roles import KnownRoles
 from angelia.service.settings.config import Config
@@ -58,4 +58,4 @@ def with_owners(line: OpenChannel, roles: KnownRoles) -> OpenChannel:
 
 def owners_among(roles: KnownRoles) -> tuple[str, ...]:
     """The ids of the owners."""
-    return tuple(sorted(who.id for who, role in roles.items() if role is Role.OWNER))
+    return tuple(sorted(who.id for who, role in roles.items() if role is PersonRole.OWNER))

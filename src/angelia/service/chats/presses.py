@@ -6,8 +6,8 @@ from angelia.core.content import Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import DeliveryId
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import OWNER, Principal
-from angelia.core.role import Role
 from angelia.core.text import literally
 from angelia.core.unambiguous import claimed
 from angelia.service.chats.answers import may_answer
@@ -116,7 +116,7 @@ async def _let_in(chat_sessions: ChatSessions, envelope: Envelope, person: Princ
         if meaning.yes:
             paired = await chat_sessions.services.admission.approve_person(meaning.who)
             who = literally(claimed(paired.name or paired.principal.id))
-            words = f"{who} may talk to me now. {may_do(Role.GUEST)}"
+            words = f"{who} may talk to me now. {may_do(PersonRole.GUEST)}"
         else:
             await chat_sessions.services.admission.shut_out(meaning.who)
             words = "They are not let in."

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import Principal
-from angelia.core.role import Role
 from angelia.policy.roles import Right, may
 from angelia.service.chats.open_channel import OpenChannel
 from angelia.service.chats.people import ChatKey
@@ -23,7 +23,7 @@ class Sender(Struct, frozen=True):
     reply_to: str
     private: bool
     session: Session | None
-    role: Role | None = None
+    role: PersonRole | None = None
 
 
 def may_stop(sender: Sender) -> bool:

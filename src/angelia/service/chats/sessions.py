@@ -17,8 +17,8 @@ from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import ANGELIA, OWNER, Principal
-from angelia.core.role import Role
 from angelia.core.text import fenced
 from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.engine.background import BackgroundWork
@@ -332,9 +332,9 @@ class ChatSessions:
         there = await self.owners_address(first.address.door)
         return Approvers((OWNER,), there, role) if there else Approvers(role=role)
 
-    async def _role(self, speakers: Sequence[Principal]) -> Role | None:
+    async def _role(self, speakers: Sequence[Principal]) -> PersonRole | None:
         """As whose it is judged what they want."""
-        known = dict[Principal, Role]()
+        known = dict[Principal, PersonRole]()
         for door in {one.door for one in speakers}:
             known |= await self.services.admission.roles.at(door, self.settings(door))
         return role_of_all(speakers, known)

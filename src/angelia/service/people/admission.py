@@ -4,15 +4,15 @@ from collections.abc import Mapping
 
 from angelia.core.entry import AdminAct
 from angelia.core.errors import BadInput, NotFound
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import OWNER, Principal
-from angelia.core.role import Role
 from angelia.policy.roles import Right, may
 from angelia.service.audit import Audit
 from angelia.service.people.roles import Roles
 from angelia.service.settings.config import PersonSettings
 from angelia.store.tables.pairings import Paired, Pairings
 
-_BY_ADMINS = (Role.MEMBER, Role.GUEST)
+_BY_ADMINS = (PersonRole.MEMBER, PersonRole.GUEST)
 
 
 class Admission:
@@ -22,7 +22,7 @@ class Admission:
         self.pairings, self.roles = pairings, Roles(people, pairings)
         self._audit = audit
 
-    async def approve(self, code: str, role: Role, *, by: Principal = OWNER) -> Paired:
+    async def approve(self, code: str, role: PersonRole, *, by: Principal = OWNER) -> Paired:
         """Let in whoever was told this code; whoever is not the owner lets in members and guests alone.
 
         Raises:
@@ -41,7 +41,7 @@ class Admission:
         Raises:
             NotFound: nobody of this id waits, or the code has expired.
         """
-        await self._audit.record(AdminAct.LET_IN, OWNER, f"as {Role.GUEST}", who)
+        await self._audit.record(AdminAct.LET_IN, OWNER, f"as {PersonRole.GUEST}", who)
         return await self.pairings.approve_person(who, by=OWNER)
 
     async def shut_out(self, who: Principal) -> bool:
@@ -49,7 +49,7 @@ class Admission:
         await self._audit.record(AdminAct.SHUT_OUT, OWNER, person=who)
         return await self.pairings.forget(who)
 
-    async def change(self, who: Principal, role: Role) -> None:
+    async def change(self, who: Principal, role: PersonRole) -> None:
         """Somebody who was let in is something else from now on.
 
         Raises:
@@ -69,18 +69,18 @@ class Admission:
             )
 
 
-def an(role: Role) -> str:
+def an(role: PersonRole) -> str:
     """The role with its article.
 
-    >>> an(Role.OWNER), an(Role.GUEST)
+    >>> an(PersonRole.OWNER), an(PersonRole.GUEST)
     ('an owner', 'a guest')
     """
     return f"{'an' if role.value[0] in 'aeiou' else 'a'} {role}"
 
 
-def may_do(role: Role) -> str:
+def may_do(role: PersonRole) -> str:
     """What somebody of this role will be able to do, and what not."""
-    if role is Role.OWNER:
+    if role is PersonRole.OWNER:
         return (
             "As an owner they may do what you may do here: what is asked goes to them, and their yes counts, "
             "outside of the confinement too. They let others in."

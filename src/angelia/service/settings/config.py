@@ -258,6 +258,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     `store` is where the log lies: empty for the home, else a PostgreSQL that several machines may share,
     `postgresql://user@host/database` (its password in `PGPASSWORD` or `~/.pgpass`).
+    `store_viewer` is a second role of that server, which reads for everybody but the owner and is shown by the server
+    what is theirs alone (its password in `ANGELIA_VIEWER_PASSWORD` or `~/.pgpass`); empty for none.
 
     `blobs` is where files and other bytes are stored: empty for the home, else a folder elsewhere or
     `s3://bucket/prefix`, whose credentials come from the environment (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
@@ -281,6 +283,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     language: Annotated[str, Meta(pattern="^([a-z]{2})?$")] = ""
     ranker: str = ""
     store: str = ""
+    store_viewer: str = ""
     blobs: str = ""
     effort: Literal["", "low", "medium", "high"] = ""
     limits: Caps = Caps()

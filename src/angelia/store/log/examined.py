@@ -133,10 +133,12 @@ def by_place(connection: StoreConnection, after: int = 0, most: int = ALL_ROWS) 
 
 
 def at_place(connection: StoreConnection, place: int) -> tuple[StoredEntry | None, str]:
-    """One entry by its place, if it can be read, and what is wrong with it."""
+    """One entry by its place, if it can be read, and what is wrong with it; nothing with one that is not there: it was
+    erased since its place was looked up, or is not shown to whoever asks.
+    """
     row = _fetched(connection, place)
     if row is None:
-        return None, unreadable_at(place)
+        return None, unreadable_at(place) if _is_there(connection, place) else ""
     before = connection.execute(
         "SELECT sum FROM entries WHERE conversation = ? AND seq = ?", (row.conversation, row.seq - 1)
     ).fetchone()
@@ -178,6 +180,13 @@ def _rows(connection: StoreConnection, conversation: ConversationId, after: int)
         ).fetchall()
         for one, place in places:
             yield one, _fetched(connection, place)
+
+
+def _is_there(connection: StoreConnection, place: int) -> bool:
+    try:
+        return connection.execute("SELECT 1 FROM entries WHERE id = ?", (place,)).fetchone() is not None
+    except sqlite3.DatabaseError:
+        return True
 
 
 def _fetched(connection: StoreConnection, place: int) -> StoredEntry | None:

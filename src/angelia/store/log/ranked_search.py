@@ -101,14 +101,15 @@ async def ranked_search(db: LogStore, within: Within, query: str, limit: int = 1
     if not any(letter.isalnum() for letter in query):
         raise BadInput(f"There is no word to search for in “{query}”.", then="Write one or more words.")
     await catch_up(db)
-    return await db.read(lambda connection: _ranked(connection, db.words, within, (query, limit)))
+    looked_up = await db.read(lambda connection: _looked_up(connection, db.words, within, query))
+    return await db.read(lambda connection: _ranked(connection, within, looked_up, limit), within.owner)
 
 
 async def one_within(db: LogStore, within: Within, part: str) -> ConversationId | None:
     """The one conversation of those that are searched whose id ends like this; None where not exactly one does."""
     where, values = _ours(within)
     query = f"SELECT c.id FROM conversations AS c WHERE {where} AND {ends_with('c.id')} LIMIT 2"  # noqa: S608
-    found = await db.read(lambda connection: connection.execute(query, (*values, part, part)).fetchall())
+    found = await db.read(lambda connection: connection.execute(query, (*values, part, part)).fetchall(), within.owner)
     return ConversationId(found[0][0]) if len(found) == 1 else None
 
 
@@ -127,22 +128,30 @@ async def around(db: LogStore, conversation: ConversationId, seq: int, turns: in
     return await db.read(look)
 
 
-def _ranked(connection: StoreConnection, words: WordIndex, within: Within, asked: tuple[str, int]) -> RankedFound:
-    query, limit = asked
+class _LookedUp(Struct, frozen=True):
+    """Where the words stand, the best first. The index knows numbers alone; what stands there is read as the owner."""
+
+    terms: Terms
+    places: Sequence[int] = ()
+    newest_only: bool = False
+
+
+def _looked_up(connection: StoreConnection, words: WordIndex, within: Within, query: str) -> _LookedUp:
     terms = terms_for(connection, query)
+    if not terms.used:
+        return _LookedUp(terms)
+    if terms.used[0].held > MOST_POSTINGS:
+        return _LookedUp(terms, _newest(connection, words, within, terms.used[0]), newest_only=True)
+    places = _best(connection, words, within, terms)
+    return _LookedUp(_theirs(connection, words, terms, places), places)
+
+
+def _ranked(connection: StoreConnection, within: Within, found: _LookedUp, limit: int) -> RankedFound:
     where, values = _ours(within)
     counted = f"SELECT count(*) FROM conversations AS c WHERE {where} AND c.door NOT IN {RECORDS}"  # noqa: S608 - fixed
     conversations = connection.execute(counted, values).fetchone()[0]
-    if not terms.used:
-        return RankedFound((), terms, conversations, 0, newest_only=False)
-    newest_only = terms.used[0].held > MOST_POSTINGS
-    if newest_only:
-        places = _newest(connection, words, within, terms.used[0])
-    else:
-        places = _best(connection, words, within, terms)
-        terms = _theirs(connection, words, terms, places)
-    hits, damaged = _hits(connection, places[: limit * _CANDIDATES], limit)
-    return RankedFound(tuple(hits), terms, conversations, len(places), newest_only, tuple(damaged))
+    hits, damaged = _hits(connection, found.places[: limit * _CANDIDATES], limit)
+    return RankedFound(tuple(hits), found.terms, conversations, len(found.places), found.newest_only, tuple(damaged))
 
 
 def _best(connection: StoreConnection, words: WordIndex, within: Within, terms: Terms) -> list[int]:

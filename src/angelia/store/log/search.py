@@ -1,6 +1,7 @@
 """Finding messages by their words, in all conversations."""
 
 import re
+from collections.abc import Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -48,7 +49,8 @@ async def search(db: LogStore, viewer: Principal, query: str, limit: int = 20) -
     """
     expression = word_index.expression(query)
     await catch_up(db)
-    found, damaged = await db.read(lambda connection: _look(connection, db.words, viewer, expression))
+    places = await db.read(lambda connection: _places(connection, db.words, viewer, expression))
+    found, damaged = await db.read(lambda connection: _said_at(connection, places), viewer)
     needle = query.replace('"', "").strip().casefold()
     found.sort(key=lambda one: (needle not in one[1].casefold(), -one[0].at, -one[0].seq))
     hits = [Hit(ConversationId(row.conversation), row.seq, row.at, _snippet(text, query)) for row, text in found]
@@ -66,12 +68,13 @@ def _behind(connection: StoreConnection) -> bool:
     return bool(behind)
 
 
-def _look(
-    connection: StoreConnection, words: WordIndex, viewer: Principal, expression: str
-) -> tuple[list[tuple[StoredEntry, str]], list[str]]:
-    places = [*_not_indexed(connection, viewer, expression), *_indexed(connection, words, viewer, expression)][
-        :_LOOKED_AT
-    ]
+def _places(connection: StoreConnection, words: WordIndex, viewer: Principal, expression: str) -> list[int]:
+    """Where the words stand, newest first. The index knows numbers alone; what stands there is read as the viewer."""
+    places = [*_not_indexed(connection, viewer, expression), *_indexed(connection, words, viewer, expression)]
+    return places[:_LOOKED_AT]
+
+
+def _said_at(connection: StoreConnection, places: Sequence[int]) -> tuple[list[tuple[StoredEntry, str]], list[str]]:
     found: list[tuple[StoredEntry, str]] = []
     damaged: list[str] = []
     for place in places:

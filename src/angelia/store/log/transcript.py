@@ -146,7 +146,7 @@ class Transcript:
         """The conversations that work in a place, the first one first; those that they may see."""
         theirs, values = visible_to(viewer)
         where = f"WHERE place = ? AND {theirs} ORDER BY opened_at, id"
-        return await self._db.read(lambda connection: _summaries(connection, where, (place, *values)))
+        return await self._db.read(lambda connection: _summaries(connection, where, (place, *values)), viewer)
 
     async def works_in(self, workspace: str) -> bool:
         """Whether any conversation works in this folder."""
@@ -230,14 +230,15 @@ class Transcript:
         return await self._db.read(
             lambda connection: _summaries(
                 connection, f"WHERE {where} ORDER BY last_at DESC, id DESC LIMIT ?", (*values, limit)
-            )
+            ),
+            viewer,
         )
 
     async def changed(self, viewer: Principal, place: int, limit: int) -> tuple[int, list[ConversationId]]:
         """The end of the log, and which conversations that they may see have entries after `place`, newest first; none
         for a place of -1, from which somebody begins to look.
         """
-        return await self._db.read(lambda connection: _changed(connection, viewer, place, limit))
+        return await self._db.read(lambda connection: _changed(connection, viewer, place, limit), viewer)
 
     async def at_work(self, some: Sequence[ConversationId]) -> set[ConversationId]:
         """Which of these conversations somebody drives now."""
@@ -251,7 +252,7 @@ class Transcript:
         """Which of the conversations that `viewer` owns has the newest entry, by the order of the log: clocks are set
         wrong, and set right again. What was imported, and not gone on with, is older than all of them.
         """
-        return await self._db.read(lambda connection: _newest(connection, viewer))
+        return await self._db.read(lambda connection: _newest(connection, viewer), viewer)
 
     async def summary(self, viewer: Principal, conversation: ConversationId) -> Summary:
         """One conversation at a glance.
@@ -261,7 +262,7 @@ class Transcript:
         """
         theirs, values = visible_to(viewer)
         where = f"WHERE id = ? AND {theirs}"
-        found = await self._db.read(lambda connection: _summaries(connection, where, (conversation, *values)))
+        found = await self._db.read(lambda connection: _summaries(connection, where, (conversation, *values)), viewer)
         if not found:
             raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
         return found[0]
@@ -273,7 +274,7 @@ class Transcript:
             NotFound: there is none.
             BadInput: there are several; names the newest of them.
         """
-        found = await self._db.read(lambda connection: _matching(connection, viewer, part.strip().lower()))
+        found = await self._db.read(lambda connection: _matching(connection, viewer, part.strip().lower()), viewer)
         if not found:
             raise NotFound(f"There is no conversation “{part}”.", then="`angelia sessions` lists them.")
         if len(found) > 1:
@@ -299,7 +300,7 @@ class Transcript:
 
         Of what was spent in conversations that are theirs; for the owner of the home, in all.
         """
-        return await self._db.read(lambda connection: _spent(connection, viewer, since_ms, conversation))
+        return await self._db.read(lambda connection: _spent(connection, viewer, since_ms, conversation), viewer)
 
     async def erase(self, conversation: ConversationId, blobs: BlobStore, condition: Job[None] | None = None) -> None:
         """Erase a conversation for good, with the blobs that nothing else refers to. What was paid stays counted.

@@ -1,12 +1,15 @@
-"""The log in PostgreSQL: one connection that writes, one that reads, one that listens, each with its thread."""
+"""The log in PostgreSQL: a connection that writes, one that listens, and one or two that read, each with its thread."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from msgspec import Struct
+
 from angelia.core.errors import MissingPart, StoreError
 from angelia.core.ids import Clock, ConversationId, wall_clock
+from angelia.core.principal import OWNER, Principal
 from angelia.store.port import Job
 from angelia.store.postgres.commits import LOCKS, Commits
 from angelia.store.postgres.connection import PostgresConnection
@@ -15,12 +18,16 @@ from angelia.store.postgres.full_text import PostgresFullText
 from angelia.store.postgres.numbers import PostgresNumbers
 from angelia.store.postgres.presence import PostgresPresence
 from angelia.store.postgres.schema import VERSION, copying_exists, creation, exists, later_steps
+from angelia.store.postgres.viewing import prepare, proof_of, view_as
 from angelia.store.presence import Presence
 from angelia.store.sql.faults import read_only
 from angelia.store.sql.tips import Tip, Tips
 from angelia.store.sql.worker_thread import JobFailed, WorkerThread
 
 T = TypeVar("T")
+
+_Read = tuple[Job[object], Principal]
+"""What is to be looked at, and for whom."""
 
 Tables = Callable[[PostgresConnection, str], None]
 """What makes the tables where there are none; the text says where, for errors."""
@@ -52,6 +59,17 @@ class NoTips:
         """Nothing to be kept."""
 
 
+class Viewing(Struct, frozen=True):
+    """How single people's rows are read: as which role, and with the key of the proofs."""
+
+    address: str
+    key: bytes
+
+    def proof(self, viewer: Principal, connection: PostgresConnection) -> str:
+        """See `viewing.proof_of`."""
+        return proof_of(self.key, viewer, connection.own.info.backend_pid)
+
+
 class PostgresDatabase:
     """See `store.port.LogStore`. `home` is this machine's folder for all that is not the log. Made by `open`."""
 
@@ -68,7 +86,9 @@ class PostgresDatabase:
         self._commits = Commits(address, self.where, patience_s)
         self._reader: PostgresConnection | None = None
         self._writes: WorkerThread[Job[object]] = WorkerThread("angelia-writes", self._commits.together, most=_TOGETHER)
-        self._reads: WorkerThread[Job[object]] = WorkerThread("angelia-reads", self._look, most=1)
+        self._viewing: Viewing | None = None
+        self._viewer: PostgresConnection | None = None
+        self._reads: WorkerThread[_Read] = WorkerThread("angelia-reads", self._look, most=1)
         self._seen = ("", 0, 0)
 
     @classmethod
@@ -122,6 +142,22 @@ class PostgresDatabase:
                 connection.close()
         return cls((address, where), home, wall_clock, 5.0, writable=False)
 
+    def read_for_others_as(self, role: str, password: str) -> None:
+        """Read as this role from now on what is read for people who are not the owner of the home
+        (`store.postgres.viewing`).
+
+        Raises:
+            ConfigError: there is no such role, or it would see what is not theirs.
+            StoreUnreachable: nobody answers there.
+        """
+        with explained(self.where):
+            connection = PostgresConnection.open(self._address)
+            try:
+                key = prepare(connection, role)
+            finally:
+                connection.close()
+        self._viewing = Viewing(_as_role(self._address, role, password), key)
+
     async def write(self, job: Job[T], *, patient: bool = False) -> T:
         """See `store.port.LogStore`."""
         if not self.writable:
@@ -132,9 +168,9 @@ class PostgresDatabase:
         """See `store.port.LogStore`."""
         self._commits.required = condition
 
-    async def read(self, job: Job[T]) -> T:
+    async def read(self, job: Job[T], viewer: Principal = OWNER) -> T:
         """See `store.port.LogStore`."""
-        return cast("T", await self._reads.run(job))
+        return cast("T", await self._reads.run((job, viewer)))
 
     async def data_version(self) -> int:
         """A number that changes when anybody has committed something; of the server's other databases, too."""
@@ -172,24 +208,23 @@ class PostgresDatabase:
         self._writes.close()
         self._reads.close()
         self._commits.close()
-        if self._reader is not None:
-            self._reader.close()
+        self._forget_reader()
         self.presence.close()
 
-    def _look(self, jobs: Sequence[Job[object]]) -> Sequence[object]:
-        return [self._look_once(job) for job in jobs]
+    def _look(self, reads: Sequence[_Read]) -> Sequence[object]:
+        return [self._look_once(read) for read in reads]
 
-    def _look_once(self, job: Job[object]) -> object:
+    def _look_once(self, read: _Read) -> object:
         import psycopg
 
         try:
             try:
-                return self._at_one_moment(job)
+                return self._at_one_moment(*read)
             except psycopg.Error as error:
                 if not gone(error):
                     raise
                 self._forget_reader()
-            return self._at_one_moment(job)
+            return self._at_one_moment(*read)
         except psycopg.Error as error:
             self._forget_reader()
             told = of_postgres(error, self.where)
@@ -199,20 +234,31 @@ class PostgresDatabase:
         except Exception as error:  # noqa: BLE001 - it belongs to whoever awaits this job
             return JobFailed(error)
 
-    def _at_one_moment(self, job: Job[object]) -> object:
-        if self._reader is None or self._reader.closed:
-            self._reader = PostgresConnection.open(self._address)
-        self._reader.command(_READ)
+    def _at_one_moment(self, job: Job[object], viewer: Principal) -> object:
+        connection = self._reading(viewer)
+        connection.command(_READ)
         try:
-            return job(self._reader)
+            if connection is self._viewer and self._viewing:
+                view_as(connection, viewer, self._viewing.proof(viewer, connection))
+            return job(connection)
         finally:
-            if not self._reader.closed:
-                self._reader.command("ROLLBACK")
+            if not connection.closed:
+                connection.command("ROLLBACK")
+
+    def _reading(self, viewer: Principal) -> PostgresConnection:
+        if self._viewing is None or viewer == OWNER:
+            if self._reader is None or self._reader.closed:
+                self._reader = PostgresConnection.open(self._address)
+            return self._reader
+        if self._viewer is None or self._viewer.closed:
+            self._viewer = PostgresConnection.open(self._viewing.address)
+        return self._viewer
 
     def _forget_reader(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
+        for connection in (self._reader, self._viewer):
+            if connection is not None:
+                connection.close()
+        self._reader = self._viewer = None
 
 
 def without_secrets(address: str) -> str:
@@ -239,6 +285,14 @@ def secrets_in(address: str) -> frozenset[str]:
 def _snapshot(connection: Any) -> str:
     """Which transactions are over: two looks with the same answer see the same rows."""
     return str(connection.execute("SELECT CAST(pg_current_snapshot() AS text)").fetchone()[0])
+
+
+def _as_role(address: str, role: str, password: str) -> str:
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    same = {name: str(value) for name, value in conninfo_to_dict(address).items() if name != "password"}
+    own: dict[str, str] = {"password": password} if password else {}
+    return make_conninfo("", **{**same, "user": role, **own})
 
 
 def _with_password(address: str, password: str) -> str:

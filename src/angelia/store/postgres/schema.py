@@ -6,9 +6,10 @@ Texts are compared byte by byte (`COLLATE "C"`), as SQLite does it, so both give
 import re
 
 from angelia.store.port import StoreConnection
+from angelia.store.postgres.viewing import VIEWING
 from angelia.store.sql.schema import SECOND, TABLES
 
-VERSION = 2
+VERSION = 3
 """Of the tables; `format` holds it."""
 
 _TYPES = {"INTEGER": "bigint", "TEXT": 'text COLLATE "C"', "BLOB": "bytea"}
@@ -77,12 +78,12 @@ def copying_exists(connection: StoreConnection) -> bool:
 def creation() -> str:
     """The statements that make an empty store."""
     tables = ";".join(_in_postgres(statement) for statement in (*TABLES, *SECOND))
-    return f"{_FORMAT};INSERT INTO format VALUES (1, {VERSION});{tables};{_TRIGGERS}{_WORDS}{_BORN}"  # noqa: S608
+    return f"{_FORMAT};INSERT INTO format VALUES (1, {VERSION});{tables};{_TRIGGERS}{_WORDS}{_BORN}{VIEWING}"  # noqa: S608
 
 
 def later_steps(version: int) -> str:
     """The statements that lead from the tables of an earlier version to those of now."""
-    steps = {1: SECOND}
+    steps = {1: SECOND, 2: (VIEWING,)}
     missing = [_in_postgres(statement) for number in range(version, VERSION) for statement in steps[number]]
     return ";".join([*missing, f"UPDATE format SET version = {VERSION}"])  # noqa: S608 - a number of ours
 

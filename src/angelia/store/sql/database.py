@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 
 from angelia.core.errors import StoreDamaged, StoreError, StoreReadOnly
 from angelia.core.ids import Clock, wall_clock
+from angelia.core.principal import OWNER, Principal
 from angelia.store.port import under
 from angelia.store.presence import Presence, alive
 from angelia.store.sql.connections import connect, connect_to_read, new_file, scratch
@@ -129,7 +130,7 @@ class Database:
         """See `store.port.LogStore`."""
         self._required = condition
 
-    async def read(self, job: Job[T]) -> T:
+    async def read(self, job: Job[T], viewer: Principal = OWNER) -> T:
         """Run `job` on a consistent state that holds every write acknowledged so far.
 
         Raises:

@@ -35,11 +35,13 @@ class ChatBindings:
 
     async def of_door(self, viewer: Principal, door: str) -> list[ChatBinding]:
         """The conversations reached through a door that they may see, the latest first."""
-        return await self._db.read(lambda connection: _reached(connection, viewer, "d.door = ?", door))
+        return await self._db.read(lambda connection: _reached(connection, viewer, "d.door = ?", door), viewer)
 
     async def of_conversation(self, viewer: Principal, conversation: ConversationId) -> list[ChatBinding]:
         """Every address that leads to a conversation, the latest first; none to one that they may not see."""
-        return await self._db.read(lambda connection: _reached(connection, viewer, "conversation = ?", conversation))
+        return await self._db.read(
+            lambda connection: _reached(connection, viewer, "conversation = ?", conversation), viewer
+        )
 
     async def heard(self, door: str, key: str) -> bool:
         """Whether something came in through a door under this key."""
@@ -60,7 +62,8 @@ class ChatBindings:
                 "SELECT conversation, seq FROM inbox JOIN conversations AS c ON c.id = conversation"  # noqa: S608 - fixed text
                 f" WHERE inbox.door = ? AND key = ? AND {theirs}",
                 (door, key, *values),
-            ).fetchone()
+            ).fetchone(),
+            viewer,
         )
         return (ConversationId(row[0]), int(row[1])) if row else None
 

@@ -53,7 +53,7 @@ class Grants:
         """Every grant that holds now for work that they may see, oldest first."""
         theirs, values = visible_to(viewer, "principal")
         where, now = f"{theirs} AND (until = 0 OR until > ?)", self._db.clock()
-        return await self._db.read(lambda connection: _grants(connection, where, (*values, now)))
+        return await self._db.read(lambda connection: _grants(connection, where, (*values, now)), viewer)
 
     async def revoke(self, viewer: Principal, number: int) -> None:
         """Take a grant back.

@@ -75,7 +75,9 @@ class Notes:
         """The note of that number, if they may see it."""
         theirs, values = visible_to(viewer, "n.owner")
         where = f"n.number = ? AND {theirs}"
-        return next(iter(await self._db.read(lambda connection: _notes(connection, where, (number, *values)))), None)
+        return next(
+            iter(await self._db.read(lambda connection: _notes(connection, where, (number, *values)), viewer)), None
+        )
 
     async def at(self, scopes: Sequence[Holds], states: Sequence[str] = ("kept",)) -> list[StoredNote]:
         """The notes that hold in these scopes: scope by scope in the order given, newest first; superseded ones never.
@@ -114,7 +116,7 @@ class Notes:
     async def list(self, viewer: Principal) -> list[StoredNote]:
         """Every note that they may see, oldest first."""
         theirs, values = visible_to(viewer, "n.owner")
-        return await self._db.read(lambda connection: _notes(connection, f"{theirs} ORDER BY n.number", values))
+        return await self._db.read(lambda connection: _notes(connection, f"{theirs} ORDER BY n.number", values), viewer)
 
 
 def in_one_of(note: StoredNote, scopes: Sequence[Holds]) -> bool:

@@ -79,7 +79,7 @@ class Outbox:
         """Everything that a conversation sent or tried to send, in order; nothing of one that they may not see."""
         theirs, values = visible_to(viewer, "c.owner")
         where = f"JOIN conversations AS c ON c.id = o.conversation WHERE o.conversation = ? AND {theirs} ORDER BY o.seq"
-        return await self._db.read(lambda connection: _receipts(connection, where, conversation, *values))
+        return await self._db.read(lambda connection: _receipts(connection, where, conversation, *values), viewer)
 
     async def newest(self, viewer: Principal, limit: int, before: int = 0) -> list[Receipt]:
         """What was last sent or tried in all conversations that they may see, newest first; of those before the
@@ -90,7 +90,9 @@ class Outbox:
             f"JOIN conversations AS c ON c.id = o.conversation WHERE {theirs} AND (? = 0 OR o.place < ?)"
             " ORDER BY o.place DESC LIMIT ?"
         )
-        return await self._db.read(lambda connection: _receipts(connection, where, *values, before, before, limit))
+        return await self._db.read(
+            lambda connection: _receipts(connection, where, *values, before, before, limit), viewer
+        )
 
     async def progress(self, conversation: ConversationId, delivery: DeliveryId) -> Progress:
         """Which messages of a delivery were begun, and which are known to be there."""

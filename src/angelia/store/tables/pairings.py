@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.core.errors import NotFound
+from angelia.core.person_role import PersonRole
 from angelia.core.principal import Principal
-from angelia.core.role import Role
 from angelia.store.port import LogStore, StoreConnection
 from angelia.store.sql.visibility import visible_to
 
@@ -45,7 +45,7 @@ class Paired(Struct, frozen=True):
     asked_at: int
     expires: int
     approved_by: Principal | None
-    role: Role
+    role: PersonRole
 
 
 def draw_code() -> str:
@@ -59,12 +59,12 @@ class Pairings:
     def __init__(self, db: LogStore, draw: Draw = draw_code) -> None:
         self._db, self._draw = db, draw
 
-    async def roles(self, door: str) -> dict[str, Role]:
+    async def roles(self, door: str) -> dict[str, PersonRole]:
         """Those who were let in through a door, by their ids: as what."""
         let_in = await self._db.read(lambda connection: _paired(connection, "door = ? AND approved_by <> ''", (door,)))
         return {one.principal.id: one.role for one in let_in}
 
-    async def change(self, who: Principal, role: Role) -> bool:
+    async def change(self, who: Principal, role: PersonRole) -> bool:
         """Somebody who was let in is something else from now on; False if nobody of this id was."""
         changed = await self._db.write(
             lambda connection: (
@@ -94,13 +94,13 @@ class Pairings:
         """Those who have a code that is still good, oldest first; of them, whom `viewer` may see."""
         theirs, values = visible_to(viewer, "principal")
         where, now = f"{_GOOD} AND {theirs} ORDER BY asked_at", self._db.clock()
-        return await self._db.read(lambda connection: _paired(connection, where, (now, *values)))
+        return await self._db.read(lambda connection: _paired(connection, where, (now, *values)), viewer)
 
     async def list(self, viewer: Principal) -> list[Paired]:
         """Those who were let in; of them, whom `viewer` may see."""
         theirs, values = visible_to(viewer, "principal")
         where = f"approved_by <> '' AND {theirs} ORDER BY door, name"
-        return await self._db.read(lambda connection: _paired(connection, where, values))
+        return await self._db.read(lambda connection: _paired(connection, where, values), viewer)
 
     async def find(self, code: str) -> Paired:
         """Whoever was given this code.
@@ -112,7 +112,7 @@ class Pairings:
         found = await self._db.read(lambda connection: _paired(connection, f"code = ? AND {_GOOD}", (hashed, now)))
         return _or_nobody(found[0] if found else None)
 
-    async def approve(self, code: str, *, by: Principal, role: Role = Role.GUEST) -> Paired:
+    async def approve(self, code: str, *, by: Principal, role: PersonRole = PersonRole.GUEST) -> Paired:
         """Let in whoever was given this code.
 
         Raises:
@@ -128,7 +128,7 @@ class Pairings:
         Raises:
             NotFound: nobody of this id waits, or the code has expired.
         """
-        done = (by, self._db.clock(), Role.GUEST)
+        done = (by, self._db.clock(), PersonRole.GUEST)
         found = await self._db.write(lambda connection: _approve(connection, "principal = ?", str(who), done))
         return _or_nobody(found)
 
@@ -174,7 +174,9 @@ def _ask(connection: StoreConnection, who: Principal, name: str, code: str, now:
     return code
 
 
-def _approve(connection: StoreConnection, where: str, which: str, done: tuple[Principal, int, Role]) -> Paired | None:
+def _approve(
+    connection: StoreConnection, where: str, which: str, done: tuple[Principal, int, PersonRole]
+) -> Paired | None:
     by, now, role = done
     found = _paired(connection, f"{where} AND {_GOOD}", (which, now))
     if not found:
@@ -191,6 +193,6 @@ def _paired(connection: StoreConnection, where: str, values: tuple[object, ...])
     columns = ", ".join(Paired.__struct_fields__)
     rows = connection.execute(f"SELECT {columns} FROM pairings WHERE {where}", values)  # noqa: S608 - fixed text
     return [
-        Paired(Principal.parse(who), name, asked_at, expires, Principal.parse(by) if by else None, Role(role))
+        Paired(Principal.parse(who), name, asked_at, expires, Principal.parse(by) if by else None, PersonRole(role))
         for who, name, asked_at, expires, by, role in rows
     ]

@@ -37,7 +37,7 @@ class WaitingQuestions:
         """What waits in conversations that they may see, oldest first."""
         theirs, values = visible_to(viewer, "c.owner")
         where = f"WHERE {theirs} AND c.door <> 'parent' ORDER BY q.place"
-        return await self._db.read(lambda connection: _found(connection, where, values))
+        return await self._db.read(lambda connection: _found(connection, where, values), viewer)
 
     async def counts(self, viewer: Principal) -> dict[ConversationId, int]:
         """How many wait in each conversation that has some."""
@@ -48,7 +48,8 @@ class WaitingQuestions:
                 f" JOIN conversations AS c ON c.id = q.conversation WHERE {theirs} AND c.door <> 'parent'"
                 " GROUP BY q.conversation",
                 values,
-            ).fetchall()
+            ).fetchall(),
+            viewer,
         )
         return {ConversationId(conversation): count for conversation, count in rows}
 

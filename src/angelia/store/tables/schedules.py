@@ -91,7 +91,7 @@ class Schedules:
         """Those that they may see and that have not ended, in the order in which they were made."""
         theirs, values = visible_to(viewer, "s.owner")
         where = f"WHERE s.state <> 'ended' AND {theirs} ORDER BY s.place"
-        return await self._db.read(lambda connection: _schedules(connection, where, *values))
+        return await self._db.read(lambda connection: _schedules(connection, where, *values), viewer)
 
     async def of(self, viewer: Principal, part: str) -> StoredSchedule:
         """The one whose id is `part`, or ends with it, among those that they may see.
@@ -102,7 +102,7 @@ class Schedules:
         """
         theirs, values = visible_to(viewer, "s.owner")
         where = f"WHERE {theirs} AND {ends_with('s.conversation')} ORDER BY s.place"
-        found = await self._db.read(lambda connection: _schedules(connection, where, *values, part, part))
+        found = await self._db.read(lambda connection: _schedules(connection, where, *values, part, part), viewer)
         if not found or not part:
             raise NotFound(f"There is no schedule “{part}”.", then="`angelia schedule list` lists them.")
         if len(found) > 1:

@@ -55,7 +55,7 @@ class Spendings:
             f" SELECT at, model, cost, input, output FROM spending_erased WHERE at >= ? AND {theirs}) AS paid"
             " GROUP BY day, model ORDER BY day, model"
         )
-        rows = await self._db.read(lambda connection: _all(connection, query, (since, *values, since, *values)))
+        rows = await self._db.read(lambda connection: _all(connection, query, (since, *values, since, *values)), viewer)
         return [PaidFor(*row) for row in rows]
 
     async def by_conversation(self, viewer: Principal, since: int, limit: int) -> list[PaidIn]:
@@ -65,7 +65,7 @@ class Spendings:
             f"SELECT conversation, {_SUMS} FROM spending WHERE at >= ? AND {theirs}"  # noqa: S608 - fixed text
             " GROUP BY conversation ORDER BY 2 DESC, 3 DESC LIMIT ?"
         )
-        rows = await self._db.read(lambda connection: _all(connection, query, (since, *values, limit)))
+        rows = await self._db.read(lambda connection: _all(connection, query, (since, *values, limit)), viewer)
         return [PaidIn(ConversationId(row[0]), *row[1:]) for row in rows]
 
 

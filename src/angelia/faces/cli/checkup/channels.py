@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from angelia.channels.failures import ChannelError, LoginFailed
 from angelia.core.errors import AngeliaError, MissingPart
-from angelia.core.role import Role
+from angelia.core.person_role import PersonRole
 from angelia.core.unambiguous import claimed
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.service.app import App
@@ -55,8 +55,8 @@ async def _look(app: App, door: str) -> CheckResult:
 async def _spoken(app: App, line: OpenChannel, about: str, known: str) -> CheckResult:
     door = line.channel.door
     roles = Counter((await app.admission.roles.at(door, line.settings)).values())
-    if not roles[Role.OWNER]:
+    if not roles[PersonRole.OWNER]:
         mend = "write to it while the gateway runs, and approve the code: angelia pair approve CODE --as owner"
         return absent(about, f"{known}; it has no owner", mend)
-    counted = (f"{roles[one]} {one}{'s' * (roles[one] != 1)}" for one in Role if roles[one])
+    counted = (f"{roles[one]} {one}{'s' * (roles[one] != 1)}" for one in PersonRole if roles[one])
     return well(about, f"{known}; {', '.join(counted)}")

@@ -79,7 +79,8 @@ async def _stored(app: App, problems: Sequence[str]) -> CheckResult:
         return broken("store", f"{len(problems)} problems: {' '.join(problems[:3])}", mend, partial(_rebuilt, app))
     count = len(await app.transcript.conversations(OWNER, 1_000_000))
     files = f" with its files in {app.loaded.config.blobs}" if app.loaded.config.blobs else ""
-    return well("store", f"{app.loaded.home}{files} is in order ({count} conversations)")
+    wall = f", and {viewer} reads for others" if (viewer := app.loaded.config.store_viewer) else ""
+    return well("store", f"{app.loaded.home}{files} is in order ({count} conversations){wall}")
 
 
 async def _rebuilt(app: App) -> str:

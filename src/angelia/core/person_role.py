@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Role(StrEnum):
+class PersonRole(StrEnum):
     """As what somebody is let in. What each may do is the table in `policy/roles.py`."""
 
     OWNER = "owner"
