@@ -16,9 +16,9 @@ pytestmark = pytest.mark.anyio
 
 LISTED = ChannelSettings(owners=("own", "demoted"), allow=("listed", "raised", "lowered"))
 SET = {
-    "chat:demoted": PersonSettings("guest"),
-    "chat:set": PersonSettings("admin"),
-    "mail:stranger": PersonSettings("owner"),
+    "chat:demoted": PersonSettings(role="guest"),
+    "chat:set": PersonSettings(role="admin"),
+    "mail:stranger": PersonSettings(role="owner"),
     "chat:listed": PersonSettings(),
 }
 LET_IN = {"paired": "guest", "raised": "owner", "lowered": "guest", "set": "guest"}

@@ -20,6 +20,7 @@ from angelia.faces.words.widths import table
 from angelia.service.app import App
 from angelia.service.chats.people import settings_of
 from angelia.service.people.admission import an, may_do
+from angelia.service.people.budgets import budgets_of, cost_today
 from angelia.service.people.erasure import is_of
 from angelia.service.people.found import Counts
 from angelia.store.tables.people import KnownPeople
@@ -48,18 +49,29 @@ async def _list(given: dict[str, Any]) -> int:
             str(one.principal),
             f"{_many(one.conversations, 'conversation')}, last {when(one.last_at)}",
             roles.get(one.principal, ""),
+            await _spent(app, one.principal),
         )
         for one in known
     ]
     there = {one.principal for one in known}
-    rows += [(str(who), "no conversation", role) for who, role in sorted(roles.items()) if who not in there]
+    rows += [(str(who), "no conversation", role, "") for who, role in sorted(roles.items()) if who not in there]
     erasure = app.person_erasure
-    rows += [(str(who), "is being erased", f"go on: angelia people erase {who}") for who in await erasure.begun()]
-    rows += [("(erased)", f"{when(one.at)}, by {one.by}", _counted(one.counts)) for one in await erasure.receipts()]
+    rows += [(str(who), "is being erased", f"go on: angelia people erase {who}", "") for who in await erasure.begun()]
+    rows += [("(erased)", f"{when(one.at)}, by {one.by}", _counted(one.counts), "") for one in await erasure.receipts()]
     for line in table(rows) or ["Nobody has spoken here yet."]:
         echo(line)
     await app.close()
     return 0
+
+
+async def _spent(app: App, who: Principal) -> str:
+    """What they have cost today of what they may; empty without a cap of theirs."""
+    told = []
+    for budget in budgets_of(app.loaded.config, who):
+        cost = await cost_today(app.transcript, budget, app.clock())
+        of = "" if budget.of == (who,) else f" ({budget.name})"
+        told.append(f"${cost:.2f} of ${budget.day_cost:g} today{of}")
+    return ", ".join(told)
 
 
 async def _roles(app: App) -> dict[Principal, str]:

@@ -1,6 +1,6 @@
 """What a chat lends to a command, and how what it comes to reads there."""
 
-from typing import assert_never
+from typing import Literal, assert_never
 from zoneinfo import ZoneInfo
 
 from angelia.core import entry as e
@@ -26,6 +26,7 @@ from angelia.service.command_port import (
     OtherConversation,
 )
 from angelia.service.conversation.session import Session
+from angelia.service.people.budgets import offered
 from angelia.store.log.transcript import Summary
 
 
@@ -78,12 +79,12 @@ class ChatCommandPort:
 
     def offered_models(self) -> str:
         """See the port."""
-        return _to_choose_from(self._sender.line.settings.model)
+        return _to_choose_from(self._presets("model"))
 
     async def change_model(self, spec: str) -> None:
         """See the port."""
         session = self._opened
-        _must_be_offered(spec, self._sender.line.settings.model, "model")
+        _must_be_offered(spec, self._presets("model"), "model")
         if session.turn.opened:
             raise BadInput("A turn is running.", then="Change the model when it has ended, or /stop it.")
         await self._chat_sessions.change_model(session, self._sender.line, spec)
@@ -91,15 +92,19 @@ class ChatCommandPort:
     def offered_sandboxes(self) -> list[tuple[str, str]]:
         """See the port."""
         presets = self._chat_sessions.services.config.sandbox.presets
-        offered = self._sender.line.settings.sandbox
-        return [(name, presets[name].spec if name in presets else name) for name in offered]
+        named = self._presets("sandbox")
+        return [(name, presets[name].spec if name in presets else name) for name in named]
+
+    def _presets(self, what: Literal["model", "sandbox"]) -> tuple[str, ...]:
+        settings, config = self._sender.line.settings, self._chat_sessions.services.config
+        return offered(config, self.person, settings.model if what == "model" else settings.sandbox, what)
 
     async def begin(self, folder: str, sandbox: str) -> Session:
         """See the port; a chat works in a folder of its own."""
         if folder:
             raise BadInput("A chat works in a folder of its own.", then="/new takes no folder here.")
         if sandbox:
-            _must_be_offered(sandbox, self._sender.line.settings.sandbox, "sandbox")
+            _must_be_offered(sandbox, self._presets("sandbox"), "sandbox")
         return self._chat_sessions.begin(self._sender.line, self._sender.chat_key, self.person, sandbox)
 
     async def conversations(self) -> list[Summary]:

@@ -39,6 +39,7 @@ from angelia.service.command_acts import NEXT_STEP, NOT_YOURS, WAITS
 from angelia.service.command_port import CommandReply
 from angelia.service.commands import chat_command
 from angelia.service.conversation.session import Session
+from angelia.service.people.budgets import spent_budget
 from angelia.service.people.roles import role_of
 
 SEEN = "👀"
@@ -132,6 +133,9 @@ class Inbound:
         if not said.forwarded and (answer := await typed_answer(self._chat_sessions, sender, said.text)):
             await self._commit_reply(envelope, sender, answer)
             return ""
+        if spent := await self._spent(sender):
+            await self._refuse(line, envelope, spent)
+            return ""
         if sender.session:  # it may have been let go since
             session = await self._chat_sessions.session(sender.session.conversation)
         else:
@@ -190,6 +194,9 @@ class Inbound:
         """A verb, what it does, and its answer: one commit."""
         session = reply.session or sender.session
         facts = list(reply.facts)
+        if any(isinstance(fact, e.UserSaid) for fact in facts) and (spent := await self._spent(sender)):
+            await self._refuse(sender.line, envelope, spent)
+            return
         if session is None:
             session = self._chat_sessions.begin(sender.line, sender.chat_key, sender.person)
             facts = [*self._begun(sender), *facts]
@@ -224,6 +231,11 @@ class Inbound:
             (e.QuestionChoice("Yes, answer it", yes), e.QuestionChoice("No", no)),
         )
         await session.record(*facts, aside, asked)
+
+    async def _spent(self, sender: Sender) -> str:
+        """Why no turn is begun in this chat today; empty while whose conversation it is may cost more."""
+        payer, services = sender.session.owner if sender.session else sender.person, self._services
+        return await spent_budget(services.transcript, services.config, payer, services.clock())
 
     def _begun(self, sender: Sender) -> list[e.AnyFact]:
         """What comes first in a chat's first conversation."""

@@ -28,6 +28,7 @@ from angelia.service.chats.sessions import ChatSessions
 from angelia.service.command_acts import NOT_YOURS
 from angelia.service.conversation.session import Session
 from angelia.service.people.admission import may_do
+from angelia.service.people.budgets import spent_budget
 
 GONE = "This question is not open any more."
 
@@ -86,7 +87,12 @@ async def _wanted(
     if person not in {aside.sender, OWNER}:
         return await _not_yours(envelope, session, person, DeliveryId(f"{session.conversation}.w{meaning.seq}"))
     facts: list[e.AnyFact] = [used]
-    if meaning.yes:
+    services = chat_sessions.services
+    spent = await spent_budget(services.transcript, services.config, session.owner, services.clock())
+    if meaning.yes and spent:
+        told = DeliveryId(f"{session.conversation}.k{envelope.key}")
+        facts.append(e.DeliveryQueued(told, envelope.address, (Text(literally(spent)),), NOTICE))
+    elif meaning.yes:
         await chat_sessions.work(session, line)
         key = f"{aside.key}:wanted"
         form = await chat_sessions.services.commands.voice_answers().form(aside.address, aside.parts)

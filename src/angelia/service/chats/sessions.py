@@ -38,8 +38,10 @@ from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.files.instruction_files import on_this_machine
 from angelia.service.models.choice import choose
+from angelia.service.people.budgets import limits_for, offered
 from angelia.service.people.roles import role_of_all
 from angelia.service.places.presets import kept
+from angelia.service.settings.rules import limits_in
 
 MOST_OPEN = 2000
 """Conversations at rest that stay open: some 40 kB each."""
@@ -101,7 +103,8 @@ class ChatSessions:
             ConfigError: there is no such preset of a sandbox.
         """
         chat = line.settings.chats.get(chat_key.address.chat)
-        preset = sandbox or (chat.sandbox if chat else "") or next(iter(line.settings.sandbox), "")
+        presets = offered(self.services.config, owner, line.settings.sandbox, "sandbox")
+        preset = sandbox or (chat.sandbox if chat else "") or next(iter(presets), "")
         session = self.services.conversations.begin(
             door=chat_key.address.door, workspace=self._folder(line, chat_key), sandbox=preset, owner=owner
         )
@@ -163,7 +166,8 @@ class ChatSessions:
         reached = await self.services.doors.of_conversation(OWNER, session.conversation)
         own = line.settings.chats
         chats = [own[one.address.chat].model for one in reached if one.address.chat in own]
-        named = chosen or next((model for model in chats if model), "") or next(iter(line.settings.model), "")
+        presets = offered(self.services.config, session.owner, line.settings.model, "model")
+        named = chosen or next((model for model in chats if model), "") or next(iter(presets), "")
         if named:
             return named
         services = self.services
@@ -257,7 +261,9 @@ class ChatSessions:
 
     async def _employ(self, session: Session, line: OpenChannel, spec: str) -> None:
         conversations = self.services.conversations
-        await conversations.employ(session, spec, approvers=partial(self._approvers, session))
+        config = self.services.config
+        limits = limits_for(config, session.owner, limits_in(config, session.door, session.terms))
+        await conversations.employ(session, spec, approvers=partial(self._approvers, session), limits=limits)
         if session.conversation not in self._worked:
             self._worked[session.conversation] = self.spawn(self._stand_by(session, line))
 

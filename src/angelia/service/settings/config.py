@@ -78,13 +78,26 @@ class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
     allow_ranges: tuple[str, ...] = ()
 
 
-class PersonSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class PersonTerms(Struct, frozen=True, forbid_unknown_fields=True):
+    """What somebody, or a group of people, may cost in US dollars: `max_cost` one turn, `day_cost` all of a day (UTC's)
+    together, 0 for no cap beside `limits`. `model` and `sandbox` are the presets that they may choose from in place of
+    the channel's, the first one is the default; empty for those of the channel.
+    """
+
+    max_cost: Annotated[float, Meta(ge=0)] = 0.0
+    day_cost: Annotated[float, Meta(ge=0)] = 0.0
+    model: tuple[str, ...] = ()
+    sandbox: tuple[str, ...] = ()
+
+
+class PersonSettings(PersonTerms, frozen=True, forbid_unknown_fields=True):
     """What somebody is here, whatever they were let in as: an `owner`, who approves; an `admin`, who lets others in and
     says how a group works; a `member`, for whom the owner is asked where something needs a yes; a `guest`, to whom that
-    is refused. Empty: as they were let in.
+    is refused. Empty: as they were let in. `group` is one of `groups`, whose terms hold beside their own.
     """
 
     role: Literal["", "owner", "admin", "member", "guest"] = ""
+    group: str = ""
 
 
 class TimeoutSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -291,6 +304,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     sandbox: SandboxSettings = SandboxSettings()
     policy: PolicySettings = PolicySettings()
     people: dict[str, PersonSettings] = field(default_factory=dict)
+    groups: dict[str, PersonTerms] = field(default_factory=dict)
     timeouts: TimeoutSettings = TimeoutSettings()
     files: FileSettings = FileSettings()
     browser: BrowserSettings = BrowserSettings()
@@ -313,11 +327,14 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     hooks: dict[str, HookSettings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in self.people:
+        for name, person in self.people.items():
             try:
                 Principal.parse(name)
             except BadInput as error:
                 raise ValueError(f"people: {error}") from error
+            if person.group and person.group not in self.groups:
+                known = ", ".join(self.groups) or "none"
+                raise ValueError(f"people: {name} is in the group {person.group}, and there is {known} in [groups].")
 
 
 class Loaded(Struct, frozen=True):
