@@ -1,9 +1,11 @@
 """A browser that somebody else has started, with a debugging port and a tab of theirs; every name is this machine."""
 
 import asyncio
+import os
+import signal
 import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from angelia.browsers.chromium.program import find_chromium
@@ -25,6 +27,7 @@ async def started_elsewhere(folder: Path) -> AsyncIterator[int]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Debian's is a script, which its browser would outlive
     )
     try:
         said = folder / "DevToolsActivePort"
@@ -34,5 +37,6 @@ async def started_elsewhere(folder: Path) -> AsyncIterator[int]:
                 await asyncio.sleep(0.05)
         yield int(said.read_text().split("\n")[0])
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
