@@ -26,6 +26,7 @@ TAKEN_BACK = [
     ".husky/pre-commit",
     ".husky/_/husky.sh",
     ".githooks/post-checkout",
+    ".shadowenv.d/500_path.lisp",
     ".idea/watcherTasks.xml",
     ".idea/startup.xml",
     ".hg/hgrc",
@@ -56,6 +57,8 @@ TOLD = [
     ".bashrc",
     ".gdbinit",
     ".idea/workspace.xml",
+    ".kiro/hooks/on-save.kiro.hook",
+    ".windsurf/hooks.json",
     "project.code-workspace",
     ".venv/bin/ruff",
 ]

@@ -73,6 +73,39 @@ async def test_a_folder_arrives_as_it_is_in_both_directions_and_no_link_is_follo
     assert {path.name for path in tmp_path.iterdir()} == {"person", "own", "work", "out", "mine"}
 
 
+EVIL = {
+    ".envrc": "touch /marker",
+    "deep/.vscode/tasks.json": "{}",
+    "repo/.git/config": "[core]\n fsmonitor = touch /marker\n hooksPath = ../mine\n",
+    "repo/.git/hooks/post-checkout": "touch /marker",
+    "mine/.shadowenv.d/500_path.lisp": "(env/set 'PATH')",
+}
+HONEST = {
+    "repo/.git/HEAD": "ref: refs/heads/main\n",
+    "repo/.git/hooks/pre-commit.sample": "exit 0",
+    "other/.git/config": '[core]\n bare = false\n[remote "origin"]\n url = https://example.org/x\n',
+    ".vscode/settings.json": "{}",
+    "Makefile": "all:\n",
+}
+
+
+async def test_nothing_comes_along_that_programs_outside_would_run(build: Build, tmp_path: Path) -> None:
+    sandbox = build(confine="off")
+    for name, text in {**EVIL, **HONEST}.items():
+        file = tmp_path / "work/tree" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o755)
+    (tmp_path / "work/tree/mine").chmod(0o555)
+    out = await fetch_folder(sandbox, "tree", tmp_path / "out", told)
+    assert {name for name, what in content(tmp_path / "out").items() if what} == HONEST.keys()
+    assert out.files == len(HONEST)
+    assert {line.partition(": ")[0] for line in out.left} == EVIL.keys()
+    assert all("could run it by themselves" in line for line in out.left)
+    await transfers.fetch(sandbox, "tree/.envrc", tmp_path / "wanted", told)
+    assert (tmp_path / "wanted").read_text() == EVIL[".envrc"], "who names it gets it"
+
+
 async def test_a_file_keeps_its_permission_bits_and_its_time_in_both_directions(build: Build, tmp_path: Path) -> None:
     sandbox = build(confine="off")
     (tmp_path / "work/deep").mkdir()

@@ -81,10 +81,18 @@ _TOLD = _names(
 _HGRC = {".hg": ("hgrc", "hgrc-not-shared"), ".sl": ("config",), "sl": ("config",)}
 """Settings of Mercurial, and of Sapling, which has them in a folder of its own or in Git's."""
 _MISE = re.compile(r"(?:\A|/)(?:\.?mise(?:\.[\w-]+)*|\.?mise/(?:config[\w.-]*|conf\.d/[^/]+))\.toml\Z")
-_ALL_OF = {".husky": AutorunKind.SCRIPT, ".githooks": AutorunKind.SCRIPT, ".git-hooks": AutorunKind.SCRIPT}
+_ALL_OF = {
+    ".shadowenv.d": AutorunKind.SCRIPT,
+    ".husky": AutorunKind.SCRIPT,
+    ".githooks": AutorunKind.SCRIPT,
+    ".git-hooks": AutorunKind.SCRIPT,
+}
 """Folders of which every file counts, at any depth."""
 _ALL_TOLD = frozenset(
-    _names(".vscode .idea .devcontainer .zed .fleet .cursor .claude .codex .gemini .opencode .helix .mvn")
+    _names(
+        """.vscode .idea .devcontainer .zed .fleet .cursor .claude .codex .gemini .opencode .helix .mvn .windsurf .kiro
+        .qwen .factory .roo .continue .junie .amazonq .augment .trae"""
+    )
 )
 """Folders of which every file is told that lies in them or in a folder of theirs, if it is not on the lists above."""
 _BARE = frozenset({"head", "objects", "refs", "commondir"})

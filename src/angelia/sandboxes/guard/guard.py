@@ -31,7 +31,7 @@ _SHARE = 20
 """A look takes at most a twentieth of the time."""
 _MOST_NAMED = 8
 
-_BECAUSE = {
+BECAUSE = {
     AutorunKind.CONFIG: "settings that make Git run programs or read other settings",
     AutorunKind.POINTER: "it leads Git out of the workspace",
     AutorunKind.COMMONDIR: "it leads Git to other settings",
@@ -47,6 +47,7 @@ _BECAUSE = {
     AutorunKind.VENV: "it stands in for a program once the environment is used",
     AutorunKind.TOLD: "",
 }
+"""Why a file is taken back, by what it is; words behind a colon."""
 
 
 class Guard:
@@ -295,7 +296,7 @@ class Guard:
         """Do it; the sentence for it."""
         kept = self._items.get(path)
         original = self._originals.original(kept) if kept and (kept.link or kept.saved) else None
-        why = f"{_BECAUSE[kind]} (`{one_line(risk, 80)}`)" if kind is AutorunKind.CONFIG else _BECAUSE[kind]
+        why = f"{BECAUSE[kind]} (`{one_line(risk, 80)}`)" if kind is AutorunKind.CONFIG else BECAUSE[kind]
         try:
             if original is not None:
                 taken = self._quarantine.put_back(path, original)

@@ -14,6 +14,7 @@ from angelia.context.media_forms import size_words
 from angelia.core.errors import BadInput
 from angelia.core.ids import sortable_id
 from angelia.core.text import clean, one_line
+from angelia.sandboxes.guard.brought import what_would_run
 from angelia.sandboxes.local import files as local_files
 from angelia.sandboxes.local.safe_open import AllowedRoot, AllowedRoots
 from angelia.sandboxes.port import Command, FileKind, FileStat, NoSuchFile, Reach, Sandbox, SandboxError
@@ -96,7 +97,8 @@ async def fetch_folder(sandbox: Sandbox, path: str, target: Path, told: Told) ->
     """Copy a folder out of a sandbox, whole or not at all, with permission bits and times.
 
     All is written into a new folder that takes its name at the end, so nothing that lies at `target` leads elsewhere;
-    a name that is no single one (`..`, `a/b`) is left out.
+    a name that is no single one (`..`, `a/b`) is left out, and so is what programs here would run by themselves once
+    somebody enters the folder. (Whoever wants that names the file.)
 
     Raises:
         BadInput: `target` is there already or cannot be written, or there is no space for it.
@@ -114,6 +116,7 @@ async def fetch_folder(sandbox: Sandbox, path: str, target: Path, told: Told) ->
             raise BadInput(f"{size_words(tree.size)} are to be copied, and {size_words(space)} are free there.")
         unfinished.mkdir(mode=0o700)
         await _fill(sandbox, path, tree, unfinished, space, told)
+        await asyncio.to_thread(_leave_what_would_run, tree, unfinished)
         await asyncio.to_thread(os.sync)
         unfinished.rename(target)
     except OSError as error:
@@ -191,6 +194,19 @@ async def _fill(sandbox: Sandbox, path: str, tree: _Tree, top: Path, space: int,
     for name, entry in reversed(tree.folders):
         dress(top / name, entry)
     pace.over()
+
+
+def _leave_what_would_run(tree: _Tree, top: Path) -> None:
+    while found := what_would_run(top):  # settings that go may have named others
+        for name, why in found.items():
+            above = (top / name).parent
+            known = above.stat()
+            above.chmod(known.st_mode | 0o300)
+            (top / name).unlink()
+            above.chmod(known.st_mode)
+            os.utime(above, ns=(known.st_atime_ns, known.st_mtime_ns))
+            tree.leave(name, f"programs outside could run it by themselves: {why}")
+        tree.files = [known for known in tree.files if known[0] not in found]
 
 
 def _listed(source: Path) -> tuple[_Tree, list[str]]:
