@@ -54,7 +54,7 @@ class Person:
             "find . -type d -not -path '*/objects/*' -not -path '*/logs/*' -not -path '*/refs/*' | while read -r d; do"
             ' git -C "$d" status; git -C "$d" diff; done;'
             ' find . -name .git | while read -r g; do d=$(dirname "$g");'
-            ' git -C "$d" rebase --continue;'
+            ' git -C "$d" rebase --continue; git -C "$d" cherry-pick --continue;'
             ' git -C "$d" add -A; git -C "$d" commit -qm x --allow-empty; git -C "$d" checkout -q -b "b$RANDOM"; done'
         )
 

@@ -46,6 +46,8 @@ class AutorunKind(StrEnum):
     """A link to where only commands and we write, and nobody looks: a risk."""
     TODO = "todo"
     """What is left of a rebase: lines that run programs are risks."""
+    STRATEGY = "strategy"
+    """By which strategy an unfinished rebase or cherry-pick merges: a risk where Git has none of that name itself."""
     PIPE = "pipe"
     """A FIFO, socket or device at a name that is opened unasked: a risk, for whoever enters waits for ever."""
     VENV = "venv"
@@ -60,6 +62,8 @@ OF_GIT = {
     "commondir": AutorunKind.COMMONDIR,
     "info/attributes": AutorunKind.ATTRIBUTES,
     "rebase-merge/git-rebase-todo": AutorunKind.TODO,
+    "rebase-merge/strategy": AutorunKind.STRATEGY,
+    "sequencer/opts": AutorunKind.STRATEGY,
 }
 """What counts in every repository of Git, beside its hooks and old remotes."""
 
@@ -215,6 +219,8 @@ def _by_content(kind: AutorunKind, found: AutorunFound, identity: str, workspace
             return JudgedFile(identity, _commondir(text, found.path), fluid=True)
         case AutorunKind.ATTRIBUTES | AutorunKind.HGRC | AutorunKind.TODO:
             return JudgedFile(identity, frozenset(_LINES[kind](text)))
+        case AutorunKind.STRATEGY:
+            return JudgedFile(identity, _strategies(text, found.path))
         case AutorunKind.REMOTE:
             return JudgedFile(identity, frozenset({identity}) if "::" in text else frozenset())
         case AutorunKind.HOOK:
@@ -270,6 +276,20 @@ def _commondir(text: str, path: str) -> frozenset[str]:
 
 _TODO_RUNS = re.compile(r"(?m)^[ \t]*(?:exec|x)[ \t].*$")
 """git-rebase(1), "exec"."""
+
+_STRATEGIES = frozenset(_names("octopus ort ours recursive resolve subtree"))
+"""Those that Git has itself (git-merge(1)); for another one it runs `git-merge-NAME`, a path if NAME holds a slash."""
+
+
+def _strategies(text: str, path: str) -> frozenset[str]:
+    named = [text.strip()]
+    if path.endswith("/opts"):
+        try:
+            named = [entry.value for entry in entries(text) if entry.key.casefold() == "options.strategy"]
+        except Unreadable:
+            return frozenset({"unreadable"})
+    return frozenset(f"strategy {name}" for name in named if name not in _STRATEGIES)
+
 
 _BUILT_IN = _names(
     """ada bash bibtex cpp csharp css dts elixir fortran fountain golang html ini java kotlin markdown matlab objc

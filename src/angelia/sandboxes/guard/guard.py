@@ -43,6 +43,7 @@ BECAUSE = {
     AutorunKind.HGRC: "settings that make Mercurial run programs",
     AutorunKind.LINK: "it leads to where commands write and nobody looks",
     AutorunKind.TODO: "Git would run it as the next step of a rebase",
+    AutorunKind.STRATEGY: "Git would run a program of that name to go on with what is unfinished",
     AutorunKind.PIPE: "it is no file, and who enters the folder would wait for it for ever",
     AutorunKind.VENV: "it stands in for a program once the environment is used",
     AutorunKind.TOLD: "",
