@@ -34,6 +34,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real("chromium")]
 async def port(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[int]:
     """Of somebody's browser, for all tests of the file."""
     async with started_elsewhere(tmp_path_factory.mktemp("theirs")) as found:
+        await until_open(found, "Their own tab")
         yield found
 
 
@@ -63,6 +64,13 @@ async def targets(port: int) -> list[dict[str, Any]]:
         return listed
 
 
+async def until_open(port: int, *titles: str) -> None:
+    """Wait until this is what the browser has open."""
+    async with asyncio.timeout(60):
+        while sorted(one["title"] for one in await targets(port)) != sorted(titles):  # noqa: ASYNC110 - it is asked
+            await asyncio.sleep(0.05)
+
+
 async def test_a_page_is_opened_read_and_acted_on_elsewhere_after_a_yes_to_its_site(
     tools: ToolHarness, site: Site, port: int
 ) -> None:
@@ -79,27 +87,27 @@ async def test_the_persons_own_tabs_are_neither_listed_nor_touched_and_ours_end_
     tools: ToolHarness, site: Site, port: int
 ) -> None:
     before = await targets(port)
-    assert [one["title"] for one in before] == ["Their own tab"]
     site.pages["/"] = "<title>Ours</title>Words"
     opened = await tools.said("browser_open", url=site.url())
     assert "Their own tab" not in opened
     gone = await tools.said("browser_look", CallStatus.ERROR, tab="t2")
     assert "There are t1." in gone
-    assert {one["title"] for one in await targets(port)} == {"Their own tab", "Ours"}
+    await until_open(port, "Their own tab", "Ours")
     await tools.close()
-    assert await targets(port) == before
+    await until_open(port, "Their own tab")
+    assert await targets(port) == before, "it is the very tab, where it was"
 
 
 async def test_a_browser_elsewhere_keeps_nothing_of_us_when_our_connection_breaks(site: Site, port: int) -> None:
-    before = await targets(port)
     browser = ChromiumBrowser(addresses, remote=f"http://127.0.0.1:{port}")
-    await browser.opened()
-    assert len(await targets(port)) == len(before) + 1
+    site.pages["/"] = "<title>Ours</title>"
+    tab = await browser.opened()
+    browser.permit(f"http://site.example:{site.port}")
+    await tab.go(site.url())
+    await until_open(port, "Their own tab", "Ours")
     assert browser._running is not None
     browser._running.cdp.close()  # as a process that is killed: nothing is said before
-    async with asyncio.timeout(30):
-        while await targets(port) != before:  # noqa: ASYNC110 - another process says it, when asked
-            await asyncio.sleep(0.05)
+    await until_open(port, "Their own tab")
     with pytest.raises(BrowserGone):
         await browser.logins((), KeptLogins())
     await browser.close()
