@@ -41,6 +41,7 @@ ANSWERS = (
     ("/approve", "Nothing is asked."),
     ("/deny", "Nothing is asked."),
     ("/receipts", "STATUS"),
+    ("/admit", "Whom shall I let in?"),
 )
 """What is prompted where nothing runs, one after another, and a part of what is told then."""
 

@@ -43,6 +43,7 @@ ANSWERS = (
     ("/schedule weekdays at 8:00 sum up", "at 08:00 on Monday through Friday"),
     ("/schedule remove zzzz", "There is no schedule “zzzz”."),
     ("/receipts", "STATUS"),
+    ("/admit", "Whom shall I let in?"),
     ("/export out.md", "out.md."),
     ("/sandbox", "begins a new conversation there."),
     ("/fork", "The former one: /resume"),

@@ -59,6 +59,7 @@ async def test_two_copies_of_one_home_go_on_alike_and_recovery_leaves_the_same_l
         first = await _resumed(place, server)
     async with ModelServer(SCRIPT) as server:
         fork = furnished(tmp_path / "two", server)
+        fork.workspace = place.workspace  # where the conversation works, whichever home it lies in
         shutil.copytree(saved / "home", fork.home)
         shutil.rmtree(place.workspace)
         shutil.copytree(saved / "workspace", place.workspace)

@@ -19,6 +19,8 @@ from angelia.store.log.examined import by_place
 from angelia.store.log.transcript import Transcript
 from angelia.store.port import ALL_ROWS, ResultRows, StoreConnection
 from angelia.store.postgres.database import PostgresDatabase
+from angelia.store.postgres.schema import VERSION
+from angelia.store.postgres.viewing import SHOWN
 from angelia.store.tables.machines import Machines
 from tests.store.leases import acquire
 from tests.store.postgres_server import PostgresServer, postgres_server
@@ -253,10 +255,13 @@ async def test_tables_of_an_earlier_version_are_brought_forward(postgres: Postgr
     address = postgres.fresh()
     PostgresDatabase.open(address, tmp_path).close()
     with psycopg.connect(address, autocommit=True) as connection:
+        for table in SHOWN:
+            connection.execute(f"DROP POLICY theirs ON {table}; ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
+        connection.execute("DROP FUNCTION viewing(); DROP TABLE viewing_key")
         connection.execute("ALTER TABLE leases DROP COLUMN since; DROP TABLE machines; UPDATE format SET version = 1")
         connection.execute("INSERT INTO leases VALUES ('one', 7, 'somebody', '', '', 0)")
     db = PostgresDatabase.open(address, tmp_path)
     query = "SELECT epoch, since, version FROM leases, format"
-    assert await db.read(lambda connection: connection.execute(query).fetchall()) == [(7, 0, 2)]
+    assert await db.read(lambda connection: connection.execute(query).fetchall()) == [(7, 0, VERSION)]
     await Machines(db).tell("one", "1", frozenset(), 0)
     db.close()

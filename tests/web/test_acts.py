@@ -98,7 +98,7 @@ async def test_a_command_that_is_sent_again_does_what_it_does_once(tmp_path: Pat
 
 async def test_an_earlier_message_is_said_otherwise_in_a_fork_that_answers_it(tmp_path: Path) -> None:
     async with (
-        ModelServer([say("Blue."), say("Green."), say("Red.")]) as server,
+        ModelServer([say("Blue."), say("Green."), say("Red."), say("Oak.")]) as server,
         opened(tmp_path, server.base_url) as app,
         visiting(app) as page,
     ):
@@ -116,12 +116,15 @@ async def test_an_earlier_message_is_said_otherwise_in_a_fork_that_answers_it(tm
         asked = next(one["seq"] for one in whole if one["kind"] == "UserSaid")
         named = await page.says(conversation, f"/edit #{asked} Which tree?\nAnd why?", "key-0005")
         assert str(named["conversation"]) not in (fork, conversation)
+        await page.until(str(named["conversation"]), "TurnClosed")
         refused = await page.says(conversation, f"/edit #{asked + 1} no message", "key-0006")
         assert "is no message of yours" in str(refused["reply"])
         said = (await page.json(f"/api/conversations/{fork}/entries"))["entries"]
         assert [one["kind"] for one in said].count("UserSaid") == 1
-        assert [message.text.split()[-1] for message in server.requests[-1].heard.messages if message.text] == [
-            "fruit?"
+        heard = [one.heard.messages for one in server.requests[2:]]
+        assert [[message.text.split()[-1] for message in one if message.text] for one in heard] == [
+            ["fruit?"],
+            ["colour?", "Blue.", "why?"],
         ]
         left = (await page.json(f"/api/conversations/{conversation}/entries"))["entries"]
         assert left[-1]["seq"] >= whole[-1]["seq"]

@@ -8,7 +8,8 @@ and have them begin again whenever two index pages meet.
 
 When the connection breaks between `COMMIT` and its answer, nobody knows what became of it, and the server is asked
 (`pg_xact_status`, https://www.postgresql.org/docs/current/functions-info.html): so an error says that nothing was
-written, and a success that it was.
+written, and a success that it was. One doubt is left: a server that crashed gives the numbers out again that had not
+reached its disk, so a transaction of somebody else that takes ours before we ask, and commits, is taken for ours.
 """
 
 import threading
@@ -133,6 +134,8 @@ class Commits:
                 (status,) = self._open().execute(query, (number,)).fetchone()
                 if status in ("committed", "aborted"):
                     return True if status == "committed" else None
+            except psycopg.errors.InvalidParameterValue:
+                return None  # a number that is still to come: the server crashed, and what had it is not on its disk
             except psycopg.Error as error:
                 if not gone(error) or time.monotonic() > until:
                     return unreachable(self._where, f"it went away at a commit, which may count or not ({error})")
