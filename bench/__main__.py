@@ -25,8 +25,11 @@ from bench import (
     local,
     long_logs,
     mind,
+    outputs,
     page,
     past,
+    peers,
+    picture_history,
     pictures,
     rounds,
     sandboxes,
@@ -50,13 +53,15 @@ class _Given(NamedTuple):
     bench: Benchmark
     bare: yardsticks.Yardsticks
     url: str
-    peers: dict[str, str]
+    others: dict[str, str]
 
 
 PARTS: dict[str, Callable[[_Given], Iterator[Row]]] = {
     "yardsticks": lambda given: yardsticks.rows(given.bench, given.url),
-    "startup": lambda given: startup.rows(given.bench, given.bare, given.url, given.peers),
+    "startup": lambda given: startup.rows(given.bench, given.bare, given.url, given.others),
     "rounds": lambda given: rounds.rows(given.bench, given.bare),
+    "outputs": lambda given: outputs.rows(given.bench),
+    "picture history": lambda given: picture_history.rows(given.bench, given.url),
     "editors": lambda given: editors.rows(given.bench, given.bare, given.url),
     "chats": lambda given: chats.rows(given.bench, given.url),
     "streams": lambda given: streams.rows(given.bench),
@@ -86,14 +91,14 @@ PARTS: dict[str, Callable[[_Given], Iterator[Row]]] = {
 def main() -> None:
     """Measure what was asked for and print the table."""
     given = _parser().parse_args()
-    peers = dict(peer.split("=", 1) for peer in given.peer)
+    others = dict(peer.split("=", 1) for peer in given.peer) | (peers.installed() if given.peers else {})
     compileall.compile_dir(ROOT / "src", quiet=1)  # as an installed program is
     console = Console(width=None if sys.stdout.isatty() else 160)
     with tempfile.TemporaryDirectory(dir=given.at, prefix="angelia-bench-") as folder:
         size = (3, 30, 20) if given.quick else (9, 200, 200)
         bench = Benchmark(Path(folder), *size, full=given.full)
         measured = []
-        for part, found in measure(bench, peers, given.only):
+        for part, found in measure(bench, others, given.only):
             sys.stderr.write(f"{part}: {'  '.join(cells(found)[:2])}\n")
             measured.append(found)
     console.print(_table(measured))
@@ -101,10 +106,10 @@ def main() -> None:
     console.print(f"{len(missed)} of {sum(found.met is not None for found in measured)} targets not reached.")
 
 
-def measure(bench: Benchmark, peers: dict[str, str], only: str) -> Iterator[tuple[str, Row]]:
+def measure(bench: Benchmark, others: dict[str, str], only: str) -> Iterator[tuple[str, Row]]:
     """Every row with the part it belongs to, as soon as it is measured; `only` names one part."""
     with model_server_process("--instant") as url:
-        given = _Given(bench, yardsticks.Yardsticks(bench, url), url, peers)
+        given = _Given(bench, yardsticks.Yardsticks(bench, url), url, others)
         for part in [only] if only else PARTS:
             yield from ((part, one) for one in PARTS[part](given))
 
@@ -134,6 +139,9 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME=COMMAND",
         help="another agent's one-shot command, run beside ours with OPENAI_BASE_URL and ANTHROPIC_BASE_URL set",
+    )
+    parser.add_argument(
+        "--peers", action="store_true", help=f"the same for those that are here: {', '.join(peers.KNOWN)}"
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""What tasks and forks cost of our own: the processor's time for a task of one step, and for a fork of a long log."""
+"""What tasks and long logs cost of our own: a task of one step, a fork of a long log, a long log in others' formats."""
 
 import asyncio
 import time
@@ -7,27 +7,31 @@ from collections.abc import Iterator
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Text
-from angelia.core.ids import new_conversation
+from angelia.core.ids import ConversationId, delivery_id, new_conversation, wall_clock
 from angelia.faces.cli.batch.command import batch_deps
+from angelia.faces.cli.trajectories import FORMATS
 from angelia.service.app import App
 from angelia.service.batches.runner import BatchPlan, BatchRunner
 from angelia.service.batches.tasks import Task
+from angelia.service.conversation.forks import fork_conversation
 from angelia.service.settings.config import load
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from bench.rows import Row, row
-from bench.runs import Benchmark
+from bench.runs import Benchmark, angelia, run
 from bench.startup import model_environment
 
 _MODEL = "openai-chat:scripted"
 _SIDE_BY_SIDE = 16
 _LONG = 10_000
+_EXPORTED = 100_000
 
 
 def rows(bench: Benchmark, url: str) -> Iterator[Row]:
     """Tasks side by side, turn included, and forks of ten thousand entries."""
     yield row(f"a task of one step, {_SIDE_BY_SIDE} side by side, CPU", "ms", asyncio.run(_tasks(bench, url)))
     yield row(f"a fork of {_LONG:,} entries, CPU", "ms", asyncio.run(_forks(bench)), 0.05)
+    yield from asyncio.run(_exports(bench, url))
 
 
 async def _tasks(bench: Benchmark, url: str) -> float:
@@ -48,20 +52,40 @@ async def _tasks(bench: Benchmark, url: str) -> float:
 async def _forks(bench: Benchmark) -> list[float]:
     db = Database.open(bench.place("forks") / "angelia")
     transcript, source = Transcript(db), new_conversation()
-    facts: list[e.AnyFact] = [e.ConversationOpened("terminal", "/garden")]
-    while len(facts) < _LONG:
-        facts += [
-            e.UserSaid((Text("words " * 20),)),
-            e.ModelAsked("m", 1, (len(facts) + 1,)),
-            e.ModelSaid("m", (Text("an answer " * 30),), e.StopReason.END, e.Usage(100, 10), cost=3),
-            e.TurnClosed(end.Answered()),
-        ]
-    await transcript.append(source, facts)
+    await transcript.append(source, _facts(_LONG))
     took = []
     for _ in range(bench.times):
-        opened = e.ConversationOpened("terminal", "/garden", fork=e.ForkedFrom(source, len(facts)))
         began = time.process_time()
-        await transcript.fork(opened, new_conversation())
+        await fork_conversation(transcript, source, 0, wall_clock)
         took.append(time.process_time() - began)
     db.close()
     return took
+
+
+async def _exports(bench: Benchmark, url: str) -> list[Row]:
+    folder = bench.place("exports")
+    db = Database.open(folder / "angelia")
+    source = new_conversation()
+    await Transcript(db).append(source, _facts(_EXPORTED))
+    db.close()
+    found, env = [], model_environment(url, folder)
+    for form in ("jsonl", *FORMATS):
+        took = run(angelia("export", source, "--format", form, "-o", str(folder / form)), env=env)
+        found.append(row(f"{_EXPORTED:,} entries as {form}", "s", took.wall, 5.0))
+    return found
+
+
+def _facts(count: int) -> list[e.AnyFact]:
+    facts: list[e.AnyFact] = [e.ConversationOpened("terminal", "/garden")]
+    answer = (Text("an answer " * 30),)
+    while len(facts) < count:
+        sent = delivery_id(ConversationId("c"), f"t{len(facts) + 1}")
+        facts += [
+            e.UserSaid((Text("words " * 20),)),
+            e.ModelAsked("m", 1, (len(facts) + 1,)),
+            e.ModelSaid("m", answer, e.StopReason.END, e.Usage(100, 10), cost=3),
+            e.TurnClosed(end.Answered()),
+            e.DeliveryQueued(sent, e.Address("terminal"), answer, "answer"),
+            e.DeliverySettled(sent, e.DeliveryStatus.SENT),
+        ]
+    return facts

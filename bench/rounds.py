@@ -1,6 +1,7 @@
 """Rows about a long task: what one round of model and tool costs, early and late."""
 
 import asyncio
+import resource
 import statistics
 import time
 from collections.abc import Generator, Iterator, Sequence
@@ -28,6 +29,8 @@ from bench.yardsticks import Yardsticks, requests
 COMMAND = "date +%N"
 """As quick as `true`, and never the same result twice: the loop guard ends a task that goes in circles."""
 
+_OURS = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+
 _AROUND = 5
 """Rounds before and after the one that is meant, of which the median is taken."""
 
@@ -44,12 +47,20 @@ def rows(bench: Benchmark, bare: Yardsticks) -> Iterator[Row]:
             if confine == "auto" and not bare.bubblewrap:
                 yield Row("tool-call round, confined", "ms", note="no confinement on this machine")
                 continue
+            before = _processor()
             took = asyncio.run(task(bench.place(f"rounds {confine}"), url, confine, bench.rounds))
+            spent = (_processor() - before) / bench.rounds
             yield from _task_rows(took, "confined" if confine == "auto" else "unconfined", most, bare, bare_early)
+            yield row("    CPU of it, the command's included", "ms", spent)
             early, last = _near(took, 10), _near(took, late)
             name = f"    round {late} to round 10"
             yield row(name, "x", last / early, 1.2, note="with the server's part")
             yield row(f"{name}, our part", "x", (last - bare_late) / (early - bare_early), 1.2)
+
+
+def _processor() -> float:
+    """Seconds that this process and those that it started have used."""
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, _OURS))
 
 
 def _task_rows(took: Sequence[float], how: str, most: float, bare: Yardsticks, request: float) -> Iterator[Row]:

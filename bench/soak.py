@@ -1,4 +1,4 @@
-"""What a gateway holds in memory after a month, by a clock of its own."""
+"""What a gateway holds after a month, in memory and of open files, by a clock of its own."""
 
 import asyncio
 import json
@@ -32,7 +32,9 @@ def rows(bench: Benchmark, url: str) -> Iterator[Row]:
     found = json.loads(
         run(python("-m", "bench.soak", str(folder)), env=model_environment(url, folder), cwd=ROOT).stdout
     )
-    yield row(f"chat: memory on day {LATE} against day {EARLY}", "x", found[1] / found[0], 1.1)
+    (memory, files), (memory_late, files_late) = found
+    yield row(f"chat: memory on day {LATE} against day {EARLY}", "x", memory_late / memory, 1.1)
+    yield row(f"chat: open files on day {LATE} against day {EARLY}", "x", files_late / files, 1.0)
 
 
 class _Month:
@@ -44,12 +46,12 @@ class _Month:
         return self.now
 
 
-async def _measure(folder: Path) -> list[int]:
+async def _measure(folder: Path) -> list[tuple[int, int]]:
     env, clock, far = dict(os.environ), _Month(), FarEnd()
     app = await App.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env, clock)
     gateway, channel = Gateway(app.chat_services), RecordingChannel(far)
     gateway.begin([OpenChannel(channel, ChannelSettings(owners=("1",)))])
-    found = []
+    found: list[tuple[int, int]] = []
     for hour in range(LATE * 24):
         clock.now += _HOUR_MS
         words = "/new" if hour % 24 < CHATS else f"it is hour {hour}"
@@ -59,7 +61,7 @@ async def _measure(folder: Path) -> list[int]:
         await channel.bring(Envelope(where, f"h{hour}", IncomingSender("1", "Ann"), IncomingMessage(words)))
         await far.when(lambda far: any(not one.text.endswith("…") for one in far.messages.values()))
         if hour + 1 in (EARLY * 24, LATE * 24):
-            found.append(resident())
+            found.append((resident(), len(list(Path("/proc/self/fd").iterdir()))))
     await gateway.close()
     await app.close()
     return found

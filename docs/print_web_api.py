@@ -5,7 +5,7 @@ from typing import get_type_hints
 from msgspec import Struct
 
 from angelia.client import answers
-from angelia.faces.web.api_description import PATH, WORDS
+from angelia.faces.web.api.api_description import PATH, WORDS
 from docs.markdown import page, table
 from docs.read_source import words
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Generator
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,9 @@ from pathlib import Path
 import pytest
 
 from angelia.browsers.chromium.program import find_chromium
+from angelia.sandboxes.undo import supervision
+from angelia.service import app
+from tests import media_openers, supervisors
 from tests.examples import load_profile
 from tests.store.postgres_server import programs
 
@@ -56,8 +60,11 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "ssh": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))),
     "ssh-as-root": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))) and os.geteuid() == 0,
     "postgres": lambda: programs(),
+    "openssl": lambda: shutil.which("openssl"),
     "irc": lambda: all(map(shutil.which, ("ngircd", "openssl"))),
     "matrix": lambda: (Path(__file__).parents[1] / ".tools" / "synapse" / "synapse.txt").exists(),
+    "harbor": lambda: (Path(__file__).parents[1] / ".tools" / "harbor" / "harbor.txt").exists(),
+    "seaweedfs": lambda: (Path(__file__).parents[1] / ".tools" / "seaweedfs" / "seaweedfs.txt").exists(),
     "npm": lambda: shutil.which("node") and shutil.which("npm"),
     "acp-typescript": lambda: shutil.which("node") and shutil.which("npm"),
     "python-doc": lambda: python_docs(),
@@ -78,6 +85,7 @@ NEEDED_BY_FIXTURES = {
     "modal": "modal-stand-in",
     "podman": "podman",
     "postgres": "postgres",
+    "seaweedfs": "seaweedfs",
     "sshd": "ssh",
 }
 """Who asks for one of these is marked as if it had said so itself."""
@@ -142,6 +150,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get("CI"):
             pytest.fail(f"{part} is missing, and CI must have it")
         pytest.skip(f"{part} is not installed")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def supervisors_are_forked(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Of commands in a sandbox of this process: hundreds of tests begin one that is not what they are about."""
+    with pytest.MonkeyPatch.context() as patch:
+        begin = partial(supervisors.forked, tmp_path_factory.mktemp("supervisors"))
+        patch.setattr(supervision, "begin_supervisor", begin)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def openers_of_media_are_forked(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Where an app of this process opens pictures, PDFs and sounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        begin = partial(media_openers.born, tmp_path_factory.mktemp("openers"))
+        patch.setattr(app, "start_confined", begin)
+        yield
 
 
 _TIMEOUT = asyncio.timeout

@@ -5,11 +5,31 @@
 """
 
 import os
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TypeVar
 
 from hypothesis import settings
 
 TIMES = int(os.environ.get("ANGELIA_TESTS_EXPLORE", "0"))
 """0: fixed examples."""
+
+
+_Case = TypeVar("_Case")
+
+
+def some(cases: Iterable[_Case], every: int) -> list[_Case]:
+    """Each `every`-th case of a law that others of the same run show too; all of them while soaking."""
+    return list(cases)[:: 1 if TIMES else every]
+
+
+def some_points(points: Iterable[str]) -> list[str]:
+    """Of crash points (`name:occurrence`) the first, the last and every fifth of each name; all while soaking."""
+    told, named = list(points), defaultdict[str, list[str]](list)
+    for point in told:
+        named[point.partition(":")[0]].append(point)
+    chosen = {point for each in named.values() for point in (*each[::5], each[-1])}
+    return [point for point in told if TIMES or point in chosen]
 
 
 def examples(usual: int) -> int:

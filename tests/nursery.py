@@ -35,8 +35,11 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.crash import on_crash_point
+from angelia.sandboxes.local.confinement import bubblewrap_program
+from angelia.sandboxes.undo.supervision import can_watch
 from angelia.testing import crash
 from angelia.testing.crash import ANGELIA, Recorder, Run
+from tests.media_forks import MEDIA, fork_media_processes
 
 ROOT = Path(__file__).parents[1]
 WARM = (
@@ -273,6 +276,8 @@ def main(descriptor: int) -> None:
     """Bear children until nobody is left who asks for any, and tell how each ends."""
     for name in WARM:
         import_module(name)
+    if program := bubblewrap_program():
+        can_watch(program)  # tried once for all of them: a life of its own tries for 0.2 s of a processor
     gc.freeze()  # else whoever is born copies all of it with the first garbage that is looked for
     asked = socket.socket(fileno=descriptor)
     woken, wake = os.pipe()
@@ -336,6 +341,8 @@ def _live(birth: Birth, given: Sequence[int]) -> None:
     os.environ.update(birth.env)
     os.chdir(birth.cwd)
     sys.path[:0] = [one for one in birth.env.get("PYTHONPATH", "").split(os.pathsep) if one]
+    if birth.env.get(MEDIA):
+        fork_media_processes()
     if birth.passed:
         on_crash_point(Recorder(Path(birth.passed), birth.at))
     sys.argv = ["angelia", *birth.argv]

@@ -58,40 +58,51 @@ class Installation(Struct, frozen=True):
 
     def adding(self, extra: str) -> str:
         """The command that adds an optional part, and keeps those that are there."""
-        alone = shlex.quote(f"{PACKAGE}[{extra}]")
+        alone, wanted = shlex.quote(f"{PACKAGE}[{extra}]"), _spec(self.source, (*self.extras, extra))
         match self.way:
             case InstallWay.CHECKOUT:
                 return f"make -C {shlex.quote(self.source)} add PART={extra}"
             case InstallWay.IMAGE:
                 return f"docker build --build-arg EXTRAS={','.join(sorted({*self.extras, extra}))} …"
             case InstallWay.UV_TOOL:
-                return f"uv tool install --force {self._spec(extra)}"
+                return f"uv tool install --force {wanted}"
             case InstallWay.PIPX:
-                return f"pipx install --force {self._spec(extra)}"
+                return f"pipx install --force {wanted}"
             case InstallWay.UVX:
-                return f"uvx --from {self._spec(extra)} {PACKAGE}"
+                return f"uvx --from {wanted} {PACKAGE}"
             case InstallWay.UV:
                 return f"uv pip install --python {shlex.quote(str(self.python))} {alone}"
             case InstallWay.PIP | InstallWay.SCRIPT:
                 return f"{shlex.quote(str(self.python))} -m pip install {alone}"
 
+    def unattended(self) -> tuple[str, ...]:
+        """The words that begin a command of ours where no shell of the person's is, as with cron."""
+        if self.way is InstallWay.IMAGE:
+            return ("docker", "compose", "--file", "/…/compose.yaml", "exec", "-T", PACKAGE, PACKAGE)
+        return (str(self.python), "-P", "-m", PACKAGE)
+
+    def gateway(self) -> str:
+        """The command that lets the gateway run."""
+        return "docker compose up --detach" if self.way is InstallWay.IMAGE else f"{PACKAGE} gateway"
+
     def updating(self) -> str:
-        """The command that brings a newer version."""
+        """The command that brings a newer version; what came as a wheel is brought by another wheel, `NEW`."""
+        newer = _spec(_WHEEL.sub(rf"{PACKAGE}-NEW-", self.source), self.extras)
         match self.way:
             case InstallWay.CHECKOUT:
                 return f"git -C {shlex.quote(self.source)} pull && make -C {shlex.quote(self.source)} setup"
             case InstallWay.IMAGE:
                 return "docker compose up --detach --build"
             case InstallWay.UV_TOOL:
-                return f"uv tool upgrade {PACKAGE}"
+                return f"uv tool install --force {newer}" if self.source else f"uv tool upgrade {PACKAGE}"
             case InstallWay.PIPX:
-                return f"pipx upgrade {PACKAGE}"
+                return f"pipx install --force {newer}" if self.source else f"pipx upgrade {PACKAGE}"
             case InstallWay.UVX:
-                return f"uvx --refresh {PACKAGE}"
+                return f"uvx --from {newer} {PACKAGE}" if self.source else f"uvx --refresh {PACKAGE}"
             case InstallWay.UV:
-                return f"uv pip install --upgrade --python {shlex.quote(str(self.python))} {self._spec()}"
+                return f"uv pip install --upgrade --python {shlex.quote(str(self.python))} {newer}"
             case InstallWay.PIP:
-                return f"{shlex.quote(str(self.python))} -m pip install --upgrade {self._spec()}"
+                return f"{shlex.quote(str(self.python))} -m pip install --upgrade {newer}"
             case InstallWay.SCRIPT:
                 return f"{PACKAGE} update"
 
@@ -115,11 +126,15 @@ class Installation(Struct, frozen=True):
             case InstallWay.SCRIPT:
                 return f"rm -r {shlex.quote(str(self.prefix.parent.parent))} ~/.local/bin/{PACKAGE}"
 
-    def _spec(self, *more: str) -> str:
-        """What to install, for a shell: with all parts, from where it came (PEP 508)."""
-        extras = ",".join(sorted({*self.extras, *more}))
-        named = f"{PACKAGE}[{extras}]" if extras else PACKAGE
-        return shlex.quote(f"{named} @ {self.source}" if self.source else named)
+
+def _spec(source: str, extras: Iterable[str]) -> str:
+    """What to install, for a shell: with these parts, from where it came (PEP 508)."""
+    parts = ",".join(sorted(set(extras)))
+    named = f"{PACKAGE}[{parts}]" if parts else PACKAGE
+    return shlex.quote(f"{named} @ {source}" if source else named)
+
+
+_WHEEL = re.compile(rf"{PACKAGE}-[^-/]+-(?=[^/]+\.whl$)")
 
 
 def installing(extra: str) -> str:

@@ -61,7 +61,9 @@ async def test_reading_sees_what_is_not_saved_and_editing_builds_on_it(tmp_path:
         async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             await worked(editor)
             done = editor.all("tool_call_update")[-1]
+            read = sum(one["method"] == "fs/read_text_file" for one in editor.asked)
         assert "b = 2" in (await results(place))[0][1]
+        assert read <= 3, "one to read, one to edit, one for what the editor made of it"
         assert Path(path).read_text() == "a = 1\nb = 3\n"
     assert client.written == [path]
     assert done["content"][0]["newText"] == "a = 1\nb = 3\n"

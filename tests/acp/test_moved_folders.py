@@ -8,7 +8,6 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
-from angelia.service.conversation.forks import same_folder
 from angelia.service.conversation.worked_folder import WorkedFolder
 from angelia.testing.model.answerers import by_replies
 from angelia.testing.model.server import ModelServer
@@ -99,10 +98,9 @@ def test_in_the_terminal_the_folder_is_named(tmp_path: Path) -> None:
         assert f"works in {gone}, not in {work}" in other.err
 
 
-async def test_what_a_fork_took_over_does_not_move_it() -> None:
-    before = [e.Entry(1, 1, e.ConversationOpened("terminal", "/a")), e.Entry(2, 2, e.WorkspaceMoved("/b", OWNER))]
-    assert await same_folder(before, 2) == "/b"
+def test_what_a_fork_took_over_does_not_move_it() -> None:
+    moved = e.Entry(2, 2, e.WorkspaceMoved("/b", OWNER))
     fork = e.Entry(1, 1, e.ConversationOpened("terminal", "/copy", fork=e.ForkedFrom(ConversationId("c"), 2)))
-    assert WorkedFolder().now([fork, before[1]]) == "/copy"
+    assert WorkedFolder().now([fork, moved]) == "/copy"
     later = e.Entry(3, 3, e.WorkspaceMoved("/c", OWNER))
-    assert WorkedFolder().now([fork, before[1], later]) == "/c"
+    assert WorkedFolder().now([fork, moved, later]) == "/c"

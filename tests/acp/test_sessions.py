@@ -38,7 +38,7 @@ async def test_before_initialize_nothing_is_opened(tmp_path: Path) -> None:
             await editor.new()
 
 
-@pytest.mark.parametrize("cwd", ["relative", "/no/such/folder", "", "/etc/passwd", "/a\0b"])
+@pytest.mark.parametrize("cwd", ["relative", "/no/such/folder", "", "/etc/passwd", "/a\0b", f"/{'n' * 300}"])
 async def test_a_session_needs_the_absolute_path_of_a_folder(tmp_path: Path, cwd: str) -> None:
     async with ModelServer(instant) as server, Editor(first(server, tmp_path)) as editor:
         await editor.hello()

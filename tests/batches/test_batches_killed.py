@@ -158,7 +158,7 @@ async def killed_often(batch: KilledBatch, chance: random.Random) -> None:
     for life in range(KILLS):
         child = await batch.begun(f"{chance.choice(POINTS)}:{chance.randint(1, 3 * PARALLEL)}" if life % 2 else "")
         await batch.asked(child, chance.randint(1, 3 * TASKS // KILLS))
-        killed((*(workers(child.pid) if life % 4 > 1 else ()), child.pid))
+        killed((child.pid, *(workers(child.pid) if life % 4 > 1 else ())))  # nobody is left to see workers die
         assert (ended := await child.ended()).status in (0, -signal.SIGKILL), ended.stderr
     last = await batch.begun()
     assert (ended := await last.ended()).status == 0, ended.stderr
@@ -173,6 +173,7 @@ async def test_killed_at_random_each_task_has_one_result_and_what_was_answered_i
     outcomes = {row["task"]: row["outcome"] for row in batch.results}
     assert outcomes == {name: "crashed" if name == HARMED else "passed" for name in batch.tasks}
     assert [row["task"] for row in batch.results] == batch.tasks
+    await docker.removed()
     assert docker.containers() == []
     logs = await batch.logs()
     assert sorted(logs) == sorted(batch.tasks)

@@ -92,6 +92,20 @@ def test_a_task_that_asks_for_more_is_refused_and_not_done_by_half(
         of(tmp_path, one=files)
 
 
+def test_what_is_not_done_here_is_left_out_by_name_and_the_others_stay(tmp_path: Path) -> None:
+    of(tmp_path / "good", one=HARBOR)
+    with pytest.raises(BadInput, match=r"several steps.*--leave-out"):
+        of(tmp_path / "good", two=HARBOR | {"task.toml": '[[steps]]\nname = "a"\n'})
+    left_out: list[BadInput] = []
+    (task,) = read_tasks(tmp_path / "good", left_out=left_out)
+    assert task.id == "one"
+    assert [str(tmp_path / "good/two") in str(why) for why in left_out] == [True]
+    rows = [instance("abc"), instance("def", FAIL_TO_PASS=[])]
+    left_out.clear()
+    assert len(read_tasks(lines(tmp_path, *rows), left_out=left_out)) == 1
+    assert ["no test that has to pass" in str(why) for why in left_out] == [True]
+
+
 def add_up(request: ReceivedRequest) -> Step:
     """Adds up; of the task `wrong` it does so badly, and for `nobody` it forgets the second half."""
     if request.heard.replies:

@@ -1,7 +1,7 @@
 """A real browser behind its real wall, and a site that it may reach."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from angelia.core.errors import PolicyDenied
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.testing.tools.harness import ToolHarness
 from angelia.tools.browser.toolset import BrowserTools
+from tests.browsers.desktop import DesktopHand, desktop
 from tests.browsers.site import Site
 
 PERMITTED = ("site.example", "other.example")
@@ -59,6 +60,20 @@ async def browser(running: ChromiumBrowser, site: Site) -> AsyncIterator[Chromiu
     for name in list(running.tabs):
         await running.close_tab(name)
     running.refused()
+
+
+@pytest.fixture
+def screen() -> Iterator[str]:
+    """A desktop of the test's own, by its name."""
+    with desktop() as name:
+        yield name
+
+
+@pytest.fixture
+def hand(screen: str) -> Iterator[DesktopHand]:
+    """A person's hand on it."""
+    with DesktopHand(screen) as made:
+        yield made
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from angelia.browsers.chromium.browser import MOST_TABS, ChromiumBrowser
+from angelia.browsers.chromium.frames import origin
 from angelia.browsers.chromium.launch import RunningChromium
 from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
@@ -177,6 +178,7 @@ async def test_a_window_that_a_page_opens_is_a_tab(browser: ChromiumBrowser, sit
             await tab.settled()
     name = next(name for name in browser.tabs if name != tab.name)
     other = browser.tab(name)
+    assert origin(other.url) == origin(site.url()), "what is done in it is judged by where it is, from the first moment"
     await other.settled()
     assert "More" in await text(other)
     await browser.close_tab(name)

@@ -40,7 +40,7 @@ class Visit:
 
     async def act(self, *steps: tuple[str, str, str]) -> str:
         """Steps by what they do, what the element is shown as, and text; what is said of them and of what is new."""
-        made = [Step(do, self._ref(shown), text) for do, shown, text in steps]  # type: ignore[arg-type] # a word of its
+        made = [Step(do, self._ref(shown) if shown else "", text) for do, shown, text in steps]  # type: ignore[arg-type] # a word of its
         return await self._do(*made)
 
     async def log_in(self, handle: str) -> str:
@@ -79,7 +79,7 @@ async def test_a_record_is_added_changed_and_deleted_by_somebody_who_logs_in_by_
     await visit.open(django.url("/admin/"))
     assert "Welcome, ann." in await visit.log_in("django/ann")
 
-    await visit.act(("click", 'link "Add"', ""))
+    await visit.act(("click", 'link "Add"', ""), ("wait", "", "Add invoice"))
     added = await visit.act(
         ("fill", 'textbox "Title:"', "Tea, 4 €"),
         ("choose", 'combobox "State:"', "Paid"),
@@ -91,7 +91,7 @@ async def test_a_record_is_added_changed_and_deleted_by_somebody_who_logs_in_by_
     assert django.stored() == [("Tea, 4 €", "paid", "2031-05-06", "scan.pdf")]
     assert (django.folder / "kept/scan.pdf").read_bytes() == b"%PDF-1.4 tea"
 
-    await visit.act(("click", 'link "Tea, 4 €"', ""))
+    await visit.act(("click", 'link "Tea, 4 €"', ""), ("wait", "", "Change invoice"))
     await visit.act(("click", 'link "Choose a Date"', ""))
     await visit.act(("click", 'link "20"', ""))
     changed = await visit.act(("fill", 'textbox "Title:"', "Coffee"), ("click", 'button "Save"', ""))

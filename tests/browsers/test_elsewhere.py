@@ -2,30 +2,38 @@
 
 import asyncio
 import re
+import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
 
+from angelia.browsers.address import plain_address, shown_address
 from angelia.browsers.chromium import request_rules
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.browsers.chromium.remote import shown_address
+from angelia.browsers.live import PointerPressed
 from angelia.browsers.logins import KeptLogins
 from angelia.browsers.port import ActFailed, BrowserGone, BrowserMissing
 from angelia.core.content import CallStatus
 from angelia.core.errors import PolicyDenied
 from angelia.policy.verdict import OpenOrigin
 from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.service.browser_address import remote_browser
+from angelia.service.settings.config import BrowserSettings, Config, Loaded
+from angelia.service.settings.secret_refs import SecretRefs
 from angelia.testing.tools.harness import ToolHarness
 from angelia.tools.browser.act_on_page import Step
 from angelia.tools.browser.toolset import BrowserTools
-from tests.browsers.elsewhere import started_elsewhere
+from tests.browsers.desktop import DesktopHand
+from tests.browsers.elsewhere import opened_by_its_person, started_elsewhere
 from tests.browsers.site import Site
 from tests.browsers.test_walls import forbidden
 from tests.browsers.ways_out import ways_out
+from tests.web.elsewhere import write_certificate
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("chromium")]
 
@@ -50,7 +58,7 @@ async def tools(site: Site, port: int, tmp_path: Path) -> AsyncIterator[ToolHarn
     """The tools, over that browser."""
     (tmp_path / "w").mkdir()
     sandbox = LocalSandbox(tmp_path / "w", home=tmp_path / "home", state=tmp_path / "state")
-    harness = ToolHarness(tmp_path / "w", sandbox, [BrowserTools(f"http://127.0.0.1:{port}")])
+    harness = ToolHarness(tmp_path / "w", sandbox, [BrowserTools(plain_address(f"http://127.0.0.1:{port}"))])
     harness.addresses = addresses
     await harness.open()
     yield harness
@@ -99,7 +107,7 @@ async def test_the_persons_own_tabs_are_neither_listed_nor_touched_and_ours_end_
 
 
 async def test_a_browser_elsewhere_keeps_nothing_of_us_when_our_connection_breaks(site: Site, port: int) -> None:
-    browser = ChromiumBrowser(addresses, remote=f"http://127.0.0.1:{port}")
+    browser = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
     site.pages["/"] = "<title>Ours</title>"
     tab = await browser.opened()
     browser.permit(f"http://site.example:{site.port}")
@@ -118,7 +126,7 @@ async def test_what_was_kept_in_one_conversation_is_in_no_other_and_not_in_the_p
 ) -> None:
     site.pages["/"] = "<script>document.cookie = 'who=anna'</script>Words"
     for _ in range(2):
-        browser = ChromiumBrowser(addresses, remote=f"http://127.0.0.1:{port}")
+        browser = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
         try:
             tab = await browser.opened()
             browser.permit(f"http://site.example:{site.port}")
@@ -153,7 +161,7 @@ async def tried(site: Site, port: int, *paths: str) -> tuple[set[str], list[str]
     """The ways by which a place heard of us to which nobody may go, while a page and a frame of another site tried to
     reach it; and what was refused.
     """
-    browser = ChromiumBrowser(addresses, remote=f"http://127.0.0.1:{port}")
+    browser = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
     async with forbidden() as (place, at, udp):
         for name, host in (("/name", "forbidden.example"), ("/frame", "127.0.0.1"), ("/stays", "127.0.0.1")):
             site.pages |= ways_out(host, at, udp, name)
@@ -202,6 +210,110 @@ async def test_without_a_part_of_the_rules_the_same_page_gets_out(
     assert ways <= heard
 
 
+async def test_a_page_elsewhere_is_taken_over_and_logins_are_kept_of_it_and_used_there(site: Site, port: int) -> None:
+    site.pages["/"] = """<body onmousedown="document.cookie = 'who=anna; max-age=900'; out.textContent = 'Hello, Ann'">
+        <p id=out>Log in"""
+    at = f"http://site.example:{site.port}"
+    browser = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
+    try:
+        tab = await browser.opened()
+        browser.permit(at)
+        await tab.go(site.url())
+        live = await browser.watch()
+        async with asyncio.timeout(20):
+            while (sight := await live.see()).frame is None:
+                assert sight.state.site == at
+        assert sight.frame.jpeg[:3] == b"\xff\xd8\xff"
+        await live.take_over()
+        await live.send(PointerPressed(300, 300))
+        await tab.wait_for("Hello, Ann", 10)
+        await live.close()
+        kept = await browser.logins((at,), KeptLogins())
+    finally:
+        await browser.close()
+    again = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
+    try:
+        await again.opened()
+        again.permit(at)
+        await again.log_in((at,), kept)
+        await again.tab().go(site.url())
+    finally:
+        await again.close()
+    assert site.cookies == ["", "who=anna"]
+
+
+async def test_a_browser_behind_tls_is_used_if_its_certificate_is_known_and_not_else(
+    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a service's is: `wss`, and at a path of its own."""
+    certificate, key = write_certificate(tmp_path / "tls", "localhost")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        said = (await client.get(f"http://127.0.0.1:{port}/json/version")).json()["webSocketDebuggerUrl"]
+
+    async def through(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(carried(reader, far_writer), carried(far_reader, writer), return_exceptions=True)
+
+    async with await asyncio.start_server(through, "127.0.0.1", 0, ssl=context) as listening:
+        at = listening.sockets[0].getsockname()[1]
+        remote = plain_address(f"wss://localhost:{at}{urlsplit(said).path}")
+        unknown = ChromiumBrowser(addresses, remote=remote)
+        with pytest.raises(BrowserMissing, match="CERTIFICATE_VERIFY_FAILED"):
+            await unknown.opened()
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        browser = ChromiumBrowser(addresses, remote=remote)
+        assert (await browser.opened()).url == "about:blank"
+        await browser.close()
+
+
+async def carried(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """What comes in, to where it goes, until one of both ends."""
+    try:
+        while said := await reader.read(65_536):
+            writer.write(said)
+            await writer.drain()
+    finally:
+        writer.close()
+
+
+@pytest.mark.real("window")
+async def test_a_browser_whose_person_is_asked_is_used_after_their_yes(
+    site: Site, tmp_path: Path, screen: str, hand: DesktopHand
+) -> None:
+    """Chrome's own question, pressed in its window; its HTTP server says nothing of a debugger then."""
+    site.pages["/"] = "<title>Ours</title><h1>Words of a page</h1>"
+    async with opened_by_its_person(tmp_path / "theirs", screen) as at:
+        browser = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{at}"))
+        opening = asyncio.create_task(browser.opened())
+        try:
+            async with asyncio.timeout(60):
+                while not opening.done():
+                    await asyncio.wait([opening], timeout=1)
+                    if hand.windows():
+                        hand.presses("Tab")  # from Cancel to Allow
+                        hand.presses("Enter")
+            browser.permit(f"http://site.example:{site.port}")
+            await (await opening).go(site.url())
+            assert "Words of a page" in (await browser.tab().look()).words()
+        finally:
+            await browser.close()
+
+
+async def test_secrets_in_its_address_are_read_when_it_is_used_and_shown_nowhere(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("hidden-key-0123")
+    key.chmod(0o600)
+    loaded = Loaded(tmp_path, Config(browser=BrowserSettings(f"ws://127.0.0.1:9/?token=${{file:{key}}}")), {})
+    refs = SecretRefs({})
+    remote = remote_browser(loaded, lambda: refs)
+    assert remote is not None
+    assert await remote.read() == "ws://127.0.0.1:9/?token=hidden-key-0123"
+    assert "hidden-key-0123" in refs.known()
+    assert remote.shown == "ws://127.0.0.1:9"
+
+
 async def test_files_do_not_pass_and_that_is_said(tools: ToolHarness, site: Site) -> None:
     (tools.root / "a.txt").write_text("words")
     site.pages["/"] = "<input type=file aria-label=File><a href=/file download>Get</a>"
@@ -212,7 +324,7 @@ async def test_files_do_not_pass_and_that_is_said(tools: ToolHarness, site: Site
 
 
 async def test_where_no_browser_answers_it_is_said_where_and_without_what_follows_the_host() -> None:
-    browser = ChromiumBrowser(addresses, remote="ws://127.0.0.1:9/?token=hidden")
+    browser = ChromiumBrowser(addresses, remote=plain_address("ws://127.0.0.1:9/?token=hidden"))
     with pytest.raises(BrowserMissing) as found:
         await browser.opened()
     assert "ws://127.0.0.1:9" in str(found.value)

@@ -1,13 +1,14 @@
 """A page is watched from elsewhere, and taken over: pictures while it moves, mouse and keys, one hand at a time."""
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 import pytest
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.browsers.chromium.live_page import LivePage
-from angelia.browsers.live import LiveFrame, LiveInput, PointerPressed
+from angelia.browsers.chromium.live_browser import LiveBrowser
+from angelia.browsers.live import LiveFrame, LiveInput, LiveState, LiveTab, PointerPressed
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.core.content import CallStatus
 from angelia.testing.tools.harness import ToolHarness
@@ -25,15 +26,27 @@ onclick="out.textContent = 'pressed'; document.body.style.background = 'red'">Go
 <script>onscroll = () => { if (scrollY == 900) out.textContent = 'at 900' }</script>"""
 
 
-async def does(live: LivePage, *events: str) -> None:
+async def does(live: LiveBrowser, *events: str) -> None:
     """What a person does, as it comes over a wire."""
     for event in events:
         await live.send(msgspec.json.decode(event.encode(), type=LiveInput))
 
 
-async def pictures(live: LivePage, at_least: int = 1) -> list[LiveFrame]:
+async def pictures(live: LiveBrowser, at_least: int = 1) -> list[LiveFrame]:
+    found: list[LiveFrame] = []
     async with asyncio.timeout(20):
-        return [await live.frame() for _ in range(at_least)]
+        while len(found) < at_least:
+            if frame := (await live.see()).frame:
+                found.append(frame)
+    return found
+
+
+async def stands(live: LiveBrowser, holds: Callable[[LiveState], bool]) -> LiveState:
+    """What stands around the pictures, once this is true of it."""
+    async with asyncio.timeout(20):
+        while not holds(state := (await live.see()).state):
+            pass
+    return state
 
 
 async def shows(browser: ChromiumBrowser, wanted: str) -> None:
@@ -84,7 +97,7 @@ async def test_nothing_is_drawn_for_who_does_not_fetch(browser: ChromiumBrowser,
     await pictures(live, 10)
     await live.close()
     with pytest.raises(ActFailed, match="no longer watched"):
-        await live.frame()
+        await live.see()
 
 
 async def test_who_has_not_taken_it_over_does_nothing_to_it(browser: ChromiumBrowser, site: Site) -> None:
@@ -114,13 +127,93 @@ async def test_a_tab_that_goes_tells_whoever_watches(browser: ChromiumBrowser, s
     live = await browser.watch()
     await pictures(live)
     await live.take_over()
-    waiting = asyncio.ensure_future(live.frame())
+    waiting = asyncio.ensure_future(live.see())
     await asyncio.sleep(0)
     await browser.close_tab(tab.name)
     with pytest.raises(ActFailed, match="closed") as told:
         await waiting
     assert told.value.outcome is ActOutcome.GONE
     assert not browser.control.held
+    await live.close()
+
+
+LOGIN = """<button style="position:absolute;left:100px;top:200px" onclick="window.open('/signin')">Log in</button>
+<p id=out style="position:fixed">nobody</p>"""
+SIGNIN = (
+    """<body style="margin:0;background:#00f" onmousedown="opener.out.textContent = 'Ann'; window.close()">Sign in"""
+)
+
+
+async def test_whoever_has_it_in_hand_is_led_into_a_window_of_the_pages_own_and_back(
+    browser: ChromiumBrowser, site: Site
+) -> None:
+    """And who watches is not, but sees that it is there, and what they choose."""
+    tab = await opened(browser, site, LOGIN)
+    site.pages["/signin"] = SIGNIN
+    live, watching = await browser.watch(), await browser.watch()
+    assert (await stands(live, lambda _: True)).shown == tab.name
+    await pictures(live)
+    await live.take_over()
+    await does(live, '{"do":"down","x":110,"y":210}', '{"do":"up","x":110,"y":210}')
+    opened_by = await stands(live, lambda state: state.shown != tab.name and bool(state.site))
+    popup, at = opened_by.shown, site.url().removesuffix("/")
+    assert opened_by.tabs == (LiveTab(tab.name, at), LiveTab(popup, at))
+    await pictures(live)
+    assert (await stands(watching, lambda state: len(state.tabs) == 2)).shown == tab.name
+    watching.show(popup)
+    assert (await stands(watching, lambda state: state.shown == popup)).tabs == opened_by.tabs
+    await pictures(watching)
+    await does(live, '{"do":"down","x":300,"y":300}')
+    assert (await stands(live, lambda state: state.shown == tab.name)).tabs == opened_by.tabs[:1]
+    await pictures(live)
+    assert (await stands(watching, lambda state: state.shown == tab.name)).tabs == opened_by.tabs[:1]
+    assert live.taken_over
+    await tab.wait_for("Ann", 10)
+    with pytest.raises(ActFailed, match=f"no tab {popup}"):
+        watching.show(popup)
+    await live.close()
+    await watching.close()
+
+
+async def test_who_watches_sees_the_tab_that_the_agent_uses(browser: ChromiumBrowser, site: Site) -> None:
+    first = await opened(browser, site, FORM)
+    live = await browser.watch()
+    await pictures(live)
+    second = await browser.opened("new")
+    await second.go(site.url(host="other.example"))
+    assert (await stands(live, lambda state: "other" in state.site)).shown == second.name
+    await pictures(live)
+    live.show(first.name)
+    await stands(live, lambda state: state.shown == first.name)
+    browser.tab(first.name)
+    browser.tab(second.name)
+    live.show(second.name)  # the agent's: it is followed again
+    await stands(live, lambda state: state.shown == second.name)
+    await pictures(live)
+    browser.tab(first.name)
+    await stands(live, lambda state: state.shown == first.name)
+    await live.close()
+
+
+async def test_what_a_page_asks_before_it_goes_on_is_shown_and_answered(browser: ChromiumBrowser, site: Site) -> None:
+    asks = """<body onmousedown="document.title = prompt('Which <b>code</b>?'); out.textContent = document.title +
+    confirm('Really?')"><p id=out>-</p>"""
+    tab = await opened(browser, site, asks)
+    live = await browser.watch()
+    await live.take_over()
+    await does(live, '{"do":"down","x":300,"y":300}', '{"do":"key","keys":"x"}')
+    asked = await stands(live, lambda state: bool(state.asks))
+    assert (asked.asks, asked.takes_words) == ("The page asks (prompt): Which <b>code</b>?", True)
+    await live.answer(accept=True, text="K7WQ")
+    asked = await stands(live, lambda state: "Really" in state.asks)
+    assert not asked.takes_words
+    live.give_back()
+    with pytest.raises(ActFailed, match="take it over first"):
+        await live.answer(accept=True)
+    await live.take_over()
+    await live.answer(accept=False)
+    await tab.wait_for("K7WQfalse", 10)
+    assert not (await stands(live, lambda state: not state.asks)).takes_words
     await live.close()
 
 
@@ -144,4 +237,8 @@ async def test_while_a_person_has_the_page_the_agent_neither_acts_nor_looks(tool
         assert "The user has taken the browser over" in told, name
     live.give_back()
     assert "nothing" in await tools.said("browser_look")
+    await live.take_over()
+    await tools.effects("browser_hand_over", why="Please confirm it.")
+    assert "The user answered: yes" in await tools.said("browser_hand_over", why="Please confirm it.")
+    assert "nothing" in await tools.said("browser_look"), "whoever answers has handed it back, wherever they did"
     await live.close()

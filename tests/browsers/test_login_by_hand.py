@@ -3,11 +3,8 @@
 import asyncio
 import os
 import pty
-import shutil
 import socket
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,21 +61,8 @@ async def test_what_a_person_logs_in_to_is_kept_however_they_end_it(
     await running.close()
 
 
-@pytest.fixture
-def desktop(tmp_path: Path) -> Iterator[str]:
-    """An X server that draws into memory; its name, as DISPLAY has it."""
-    told, tells = os.pipe()
-    argv = [shutil.which("Xvfb") or "Xvfb", "-displayfd", str(tells), "-screen", "0", "1400x900x24", "-nolisten", "tcp"]
-    with subprocess.Popen(argv, pass_fds=(tells,), stderr=subprocess.DEVNULL) as server:
-        os.close(tells)
-        with os.fdopen(told) as said:
-            name = f":{said.readline().strip()}"
-        yield name
-        server.terminate()
-
-
 @pytest.mark.real("window")
-async def test_the_command_opens_a_window_and_enter_ends_it(site: Site, tmp_path: Path, desktop: str) -> None:
+async def test_the_command_opens_a_window_and_enter_ends_it(site: Site, tmp_path: Path, screen: str) -> None:
     """The page is one with bars above it, which a headless browser has not, and does what the person would."""
     site.pages["/"] = "<body><script>document.location = '/in'</script>"
     site.pages["/in"] = (
@@ -89,7 +73,7 @@ async def test_the_command_opens_a_window_and_enter_ends_it(site: Site, tmp_path
     (tmp_path / "config.toml").write_text('[policy]\nallow_ranges = ["127.0.0.0/8"]\n')
     ours, theirs = pty.openpty()
     argv = [sys.executable, "-m", "angelia", "browser", "login", site.url(host="127.0.0.1"), "--as", "bank"]
-    env = {**os.environ, "ANGELIA_HOME": str(tmp_path), "DISPLAY": desktop, "HOME": str(tmp_path)}
+    env = {**os.environ, "ANGELIA_HOME": str(tmp_path), "DISPLAY": screen, "HOME": str(tmp_path)}
     process = await asyncio.create_subprocess_exec(*argv, env=env, stdin=theirs, stderr=asyncio.subprocess.PIPE)
     os.close(theirs)
     assert process.stderr is not None

@@ -76,6 +76,13 @@ async def test_words_that_nobody_can_see_are_not_told(browser: ChromiumBrowser, 
     assert "ORDER" not in "\n".join(lines)
 
 
+async def test_a_body_without_height_hides_nothing_that_stands_beside_it(browser: ChromiumBrowser, site: Site) -> None:
+    """As that of JupyterLab: its overflow is the view's, and all that is on the page stands in absolute places."""
+    body = "<body style='margin:0;overflow:hidden'><div style='position:absolute;top:100px'><button>Run</button></div>"
+    page = f"<!doctype html>{body}"
+    assert await shown(browser, site, page) == ['button "Run" [e1]']
+
+
 async def test_what_listens_can_be_acted_on_though_no_tag_says_so(browser: ChromiumBrowser, site: Site) -> None:
     page = """<div id=a>One</div><div id=b>Two</div><div>Three</div><script>
     a.addEventListener('click', () => 0); b.addEventListener('mousedown', () => 0)</script>"""

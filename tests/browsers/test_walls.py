@@ -17,10 +17,12 @@ import pytest
 from angelia.browsers.chromium import launch
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.cdp import ProtocolError
-from angelia.browsers.chromium.launch import start_chromium
+from angelia.browsers.chromium.display import display_of
+from angelia.browsers.chromium.launch import RunningChromium, start_chromium
 from angelia.browsers.port import ActFailed
 from angelia.core.errors import PolicyDenied
 from angelia.sandboxes.egress.namespace import HeldCommand
+from angelia.sandboxes.port import AccessRefused
 from tests.browsers.site import Site
 from tests.browsers.ways_out import ways_out
 
@@ -148,19 +150,41 @@ async def test_without_the_namespace_and_the_proxy_the_page_gets_out(
     assert [line for line in heard if line.startswith("udp")]
 
 
+def _walled(running: RunningChromium) -> str:
+    """What it has mounted, which is nothing of this machine's people; and it is nobody, in a network of its own."""
+    inner = _child_of(running._process.pid)
+    mounts = Path(f"/proc/{inner}/mountinfo").read_text()
+    assert not any(f" {place} " in mounts for place in ("/root", "/home/", str(Path.home()), "/var", "/etc"))
+    assert Path(f"/proc/{inner}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
+    status = Path(f"/proc/{inner}/status").read_text()
+    assert int(status.partition("Uid:")[2].split()[0]) == (os.geteuid() or 65534)
+    return mounts
+
+
+def _sockets_of_desktops(mounts: str) -> list[str]:
+    places = (line.split()[4] for line in mounts.splitlines())
+    return [place for place in places if "X11" in place or "wayland" in place]
+
+
+@pytest.mark.real("window")
+async def test_a_window_for_a_person_has_the_same_wall_and_the_one_socket_that_draws_it(screen: str) -> None:
+    async def addresses(origin: str, host: str, port: int) -> Sequence[str]:
+        raise PolicyDenied("No.", "Nothing is permitted.")
+
+    running = await start_chromium(addresses, display_of({"DISPLAY": screen}))
+    try:
+        assert _sockets_of_desktops(_walled(running)) == [f"/tmp/.X11-unix/X{screen.removeprefix(':')}"]
+    finally:
+        await running.close()
+
+
 async def test_it_sees_nothing_of_this_machine_and_is_nobody(site: Site) -> None:
     async def addresses(origin: str, host: str, port: int) -> Sequence[str]:
         raise PolicyDenied("No.", "Nothing is permitted.")
 
     running = await start_chromium(addresses)
     try:
-        inner = _child_of(running._process.pid)
-        mounts = Path(f"/proc/{inner}/mountinfo").read_text()
-        assert not any(f" {place} " in mounts for place in ("/root", "/home/", str(Path.home()), "/var", "/etc"))
-        assert Path(f"/proc/{inner}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
-        status = Path(f"/proc/{inner}/status").read_text()
-        uid = int(status.partition("Uid:")[2].split()[0])
-        assert uid == (os.geteuid() or 65534)
+        assert _sockets_of_desktops(_walled(running)) == []
         for url in ("file:///etc/passwd", "chrome://version", "view-source:file:///etc/passwd"):
             told = await running.cdp.call("Target.createTarget", {"url": url})
             asked = {"targetId": told["targetId"], "flatten": True}
@@ -183,9 +207,39 @@ def _child_of(pid: int) -> int:
     return pid
 
 
+async def test_a_start_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five times, since the inner one of the two that confine it may have come far enough to end with the outer one."""
+    begun, begin = list[int](), launch._begun
+
+    def beginning(*given: Any) -> "subprocess.Popen[bytes]":
+        begun.append((process := begin(*given)).pid)
+        return process
+
+    async def no_network(self: HeldCommand, mark: str) -> socket.socket:
+        while not Path(f"/proc/{begun[-1]}/task/{begun[-1]}/children").read_text():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0)  # until there are two
+        raise AccessRefused("There is no network.")
+
+    async def addresses(origin: str, host: str, port: int) -> Sequence[str]:
+        return []
+
+    monkeypatch.setattr(launch, "_begun", beginning)
+    monkeypatch.setattr(HeldCommand, "listen", no_network)
+    for _ in range(5):
+        with pytest.raises(AccessRefused):
+            await start_chromium(addresses)
+    async with asyncio.timeout(20):
+        for group in begun:
+            with suppress(ProcessLookupError):
+                while True:
+                    os.killpg(group, 0)
+                    await asyncio.sleep(0.01)
+
+
 STARTS = """
 import asyncio, sys
-from angelia.browsers.chromium.launch import start_chromium
+from angelia.browsers.chromium.display import display_of
+from angelia.browsers.chromium.launch import RunningChromium, start_chromium
 async def addresses(origin, host, port):
     return []
 async def main():

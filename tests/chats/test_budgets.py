@@ -52,7 +52,7 @@ async def test_who_has_spent_the_days_budget_is_told_so_and_begins_nothing(
         await life.settled()
         await paid(life, "8", 1.25)
         await life.says(words, chat="8", sender=BEN)
-        await far.when(lambda far: any("has cost $1.25" in text and "cap is $1" in text for text in far.texts("8")))
+        await far.when(lambda far: any("today is $1.25" in text and "cap is $1" in text for text in far.texts("8")))
         assert [fact for fact in await life.facts("8") if isinstance(fact, e.TurnedAway)]
         await life.says("And I?", chat="7", sender=ANN)
         await far.when(lambda far: "Sure." in far.texts("7"))
@@ -70,7 +70,7 @@ async def test_what_others_of_a_group_have_cost_counts_for_all_of_it(tmp_path: P
         await life.settled()
         await paid(life, "8", 1.25)
         await life.says("May I, too?", chat="9", sender=replace(BEN, id="3"))
-        await far.when(lambda far: any("the group team has cost $1.25" in text for text in far.texts("9")))
+        await far.when(lambda far: any("the group team today is $1.25" in text for text in far.texts("9")))
         assert len(server.requests) == 1
 
 

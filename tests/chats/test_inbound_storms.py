@@ -25,11 +25,11 @@ from tests.examples import TIMES
 
 pytestmark = pytest.mark.anyio
 
-CHATS, MESSAGES = 100, 100 if TIMES else 20
+CHATS, MESSAGES = (100, 100) if TIMES else (40, 20)
 """Ten thousand messages in `make soak`."""
 LONG_S = 10.0
 """How long a model thinks: so long that a chat says a dozen things meanwhile."""
-DEADLY = 0.03 / MESSAGES
+DEADLY = 3 / (CHATS * MESSAGES)
 """The chance that a life ends at a crash point: some twenty lives in all."""
 
 KEYED = (e.UserSaid, e.CommandGiven, e.TurnedAway, e.SetAside)

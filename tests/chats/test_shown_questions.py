@@ -137,3 +137,33 @@ async def test_where_two_questions_are_open_a_bare_yes_answers_neither(tmp_path:
         await life.says(f"/approve {second.digest[:4]}")
         given = [fact.call for fact in await life.facts() if isinstance(fact, e.ApprovalGiven)]
         assert given == [second.call]
+
+
+async def test_a_button_answers_its_own_question_and_not_the_one_that_took_its_place(tmp_path: Path) -> None:
+    """A link leads elsewhere by the time of the answer, so it is asked once more: what is pressed twice is no yes."""
+    far = FarEnd()
+    places = [tmp_path / "home-work/chat/7" / name for name in ("first", "second")]
+    for place in places:
+        place.mkdir(parents=True)
+    (link := places[0].with_name("link")).symlink_to(places[0])
+    async with (
+        ModelServer([call("write", {"path": str(link / "x.txt"), "content": "new"}), say("Done.")]) as server,
+        town(tmp_path, server, far, sets=ASKING) as life,
+    ):
+        await life.says("Go on.")
+        await far.when(lambda far: asked(far) is not None)
+        (first,) = [one.buttons[0].value for one in far.in_chat("7") if one.buttons]
+        assert str(places[0]) in shown_in(far)
+        link.unlink()
+        link.symlink_to(places[1])
+        await life.says(Pressed(first))
+        await far.when(lambda far: str(places[1]) in shown_in(far))
+        await life.says(Pressed(first))
+        await life.says("/help")
+        await far.when(lambda far: "/approve" in shown_in(far))
+        assert not [fact for fact in await life.facts() if isinstance(fact, e.ToolStarted)]
+        again = [one.buttons[0].value for one in far.in_chat("7") if one.buttons][-1]
+        assert again != first
+        await life.says(Pressed(again))
+        await far.when(lambda far: any("Done." in text for text in far.texts("7")))
+        assert [(place / "x.txt").exists() for place in places] == [False, True]

@@ -72,16 +72,22 @@ async def test_a_strangers_name_is_cut_marked_and_on_one_line(tmp_path: Path) ->
 
 
 async def test_whom_a_code_did_not_reach_is_given_another_and_the_owner_hears_of_one(tmp_path: Path) -> None:
-    clock = [1_700_000_000_000]
-    troubles = iter([ChannelTrouble.NOT_SENT])
-    far = FarEnd(lambda method: next(troubles, ChannelTrouble.NONE) if method == "send" else ChannelTrouble.NONE)
+    clock, failing = [1_700_000_000_000], [False]
+    far = FarEnd(lambda method: ChannelTrouble.NOT_SENT if method == "send" and failing[0] else ChannelTrouble.NONE)
     async with ModelServer([]) as server, town(tmp_path, server, far, clock=lambda: clock[0]) as life:
+        await life.says("/status")
+        await life.answered(1)
+        failing[0] = True
         await life.says("hello?", chat="99", sender=STRANGER)
         assert far.in_chat("99") == []
         assert await life.app.pairings.waiting(OWNER) == []
         clock[0] += 61_000
+        failing[0] = False
         await life.says("hello?", chat="99", sender=STRANGER)
         assert "Your code is" in far.texts("99")[0]
+        await far.when(lambda far: len(far.in_chat("7")) == 2)
+        await life.settled()
+        assert [text.count("99") for text in far.texts("7")[1:]] == [1]
 
 
 async def test_a_question_about_a_stranger_that_a_life_owed_is_put_by_the_next(tmp_path: Path) -> None:

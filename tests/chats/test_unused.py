@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import weakref
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from angelia.core import entry as e
 from angelia.service.chats import sessions
 from angelia.service.chats.open_channel import wait
 from angelia.testing.channels.recording_channel import FarEnd
+from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
-from angelia.testing.model.steps import call, say
+from angelia.testing.model.steps import Step, call, say
 from tests.chats.test_verbs import folder, said_in
 from tests.chats.town import town
 from tests.promise.pipes import pipes, write
@@ -73,6 +75,29 @@ async def test_what_was_let_go_takes_no_memory_any_more(tmp_path: Path) -> None:
                 await wait(None, 0.01)
         gc.collect()
         assert [log() for log in logs] == [None] * 5
+
+
+async def test_as_many_files_are_open_on_the_sixth_day_as_on_the_third(tmp_path: Path) -> None:
+    """Each day everybody begins anew, and a command runs in each conversation: what it held goes with it."""
+    far, days, chats = FarEnd(), Days(), ("1", "2", "3")
+
+    def answer(request: ReceivedRequest) -> Step:
+        return say("Done.") if request.heard.replies % 2 else call("shell", {"command": "date +%N"})
+
+    async with ModelServer(answer) as server, town(tmp_path, server, far, clock=days) as life:
+        held = []
+        for day in range(1, 7):
+            days.next()
+            for chat in chats:
+                await life.says("/new", chat=chat)
+                await life.says("work", chat=chat)
+                await far.when(lambda far, chat=chat, day=day: far.texts(chat).count("Done.") == day)  # type: ignore[misc]  # bound now
+            await life.settled()
+            async with asyncio.timeout(30):
+                while life.gateway.chat_sessions._leaving:
+                    await wait(None, 0.01)
+            held.append(len(os.listdir("/proc/self/fd")))  # noqa: PTH208 - links that lead to no path
+        assert held[5] <= held[2], held
 
 
 async def test_no_more_are_held_open_than_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

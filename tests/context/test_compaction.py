@@ -124,7 +124,7 @@ def test_a_file_that_was_read_again_is_shown_once() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(30))
 @given(st.integers(0, 2**32))
 @example(24485151)  # its outline is longer than what it stands for
 def test_every_plan_fits_keeps_the_request_and_tears_no_pair(seed: int) -> None:
@@ -146,7 +146,7 @@ def test_every_plan_fits_keeps_the_request_and_tears_no_pair(seed: int) -> None:
             assert any(isinstance(p, ToolCall) for p in view.messages[index - 1].parts)
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(10))
 @given(st.integers(0, 2**32))
 def test_a_second_plan_over_a_grown_log_folds_further_and_never_unfolds(seed: int) -> None:
     log, running = awkward(seed)

@@ -1,6 +1,7 @@
 """What a model sees is a function of the log, and within a generation it only grows."""
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from random import Random
 
@@ -25,15 +26,22 @@ from angelia.testing.logs.playbook import (
 )
 from angelia.testing.logs.random_logs import log_from
 from angelia.testing.model.steps import call
+from tests.examples import examples
 
 PROFILE = Profile("scripted:m", "scripted", "m", "openai-chat", images=Ability.YES)
-LOGS = 2_000
+LOGS = examples(400)
 
 
 def tapes(count: int) -> list[bytes]:
     """So many random tapes, the same ones in every run."""
     random = Random(7)
     return [random.randbytes(random.randrange(20, 400)) for _ in range(count)]
+
+
+@cache
+def random_logs(count: int) -> list[list[e.Entry]]:
+    """So many random logs, made once for all laws."""
+    return [log_from(tape) for tape in tapes(count)]
 
 
 def requests(entries: Sequence[e.Entry]) -> list[View]:
@@ -65,8 +73,8 @@ def _words(message: RequestMessage) -> list[str]:
 
 def test_each_request_extends_the_one_before_within_a_generation() -> None:
     pairs = 0
-    for tape in tapes(LOGS):
-        views = requests(log_from(tape))
+    for entries in random_logs(LOGS):
+        views = requests(entries)
         for before, after in pairwise(views):
             if before.generation == after.generation:
                 assert after.messages[: len(before.messages)] == before.messages
@@ -76,16 +84,15 @@ def test_each_request_extends_the_one_before_within_a_generation() -> None:
 
 @pytest.mark.slow
 def test_folding_in_two_steps_is_folding_in_one() -> None:
-    for tape in tapes(400):
-        entries = log_from(tape)
+    for entries in random_logs(examples(80)):
         whole = project(entries, PROFILE)
         for cut in range(0, len(entries), 3):
             assert advance(project(entries[:cut], PROFILE), entries) == whole
 
 
 def test_every_call_in_sight_has_exactly_one_result_right_after_its_reply() -> None:
-    for tape in tapes(LOGS):
-        for view in requests(log_from(tape)):
+    for entries in random_logs(LOGS):
+        for view in requests(entries):
             for index, message in enumerate(view.messages):
                 made = [part.id for part in message.parts if isinstance(part, ToolCall)]
                 if made:
@@ -96,8 +103,7 @@ def test_every_call_in_sight_has_exactly_one_result_right_after_its_reply() -> N
 
 
 def test_everything_a_person_said_reaches_some_request_once() -> None:
-    for tape in tapes(LOGS):
-        entries = log_from(tape)
+    for entries in random_logs(LOGS):
         heard = [seq for entry in entries if isinstance(entry.fact, e.ModelAsked) for seq in entry.fact.heard]
         assert len(heard) == len(set(heard))
         moved = any(isinstance(entry.fact, e.ViewMoved) for entry in entries)

@@ -48,6 +48,8 @@ def test_the_collector_passes_facts_over_since_they_are_built_of_immutable_value
                 infos += info.types
             case msgspec.inspect.VarTupleType():
                 infos.append(info.item_type)
+            case msgspec.inspect.TupleType():
+                infos += info.item_types
             case _:
                 assert isinstance(info, IMMUTABLE), info
 

@@ -40,4 +40,4 @@ def approving() -> None:
 
 async def _approve(session: Session, asked: ApprovalAsked) -> None:
     with suppress(BadInput):  # it is answered already
-        await session.approve(asked.call, by=OWNER)
+        await session.approve(asked, by=OWNER)

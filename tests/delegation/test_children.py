@@ -119,7 +119,7 @@ async def test_a_question_of_a_child_is_put_where_the_parents_would_be_under_its
         (asked,) = talk.session.questions()
         assert asked.question.startswith("[h1] ")
         assert not (tmp_path / "workspace" / "made").exists()
-        await talk.session.approve(asked.call, by=OWNER)
+        await talk.session.approve(asked, by=OWNER)
         assert await talk.ending() == end.Answered()
         assert (tmp_path / "workspace" / "made").exists()
         assert talk.session.questions() == []
@@ -138,7 +138,7 @@ async def test_what_was_granted_for_longer_holds_for_the_parent_and_its_children
         await talk.say("Begin.")
         await until(talk, lambda: bool(talk.session.questions()))
         (asked,) = talk.session.questions()
-        await talk.session.approve(asked.call, by=OWNER, scope=e.Scope.CONVERSATION)
+        await talk.session.approve(asked, by=OWNER, scope=e.Scope.CONVERSATION)
         assert await talk.ending() == end.Answered()
         assert [words(fact) for fact in talk.facts(e.WorkEnded)] == ["Made.", "Made."]
         assert len(talk.facts(e.ApprovalAsked)) == 1

@@ -246,7 +246,7 @@ async def test_nothing_that_stands_in_the_folder_is_run_by_making_or_comparing_a
         await until(talk, lambda: bool(talk.session.questions() or talk.facts(e.WorkEnded)))
         (asked,) = talk.session.questions()
         assert "It changes .git/config" in asked.why
-        await talk.session.approve(asked.call, by=OWNER)
+        await talk.session.approve(asked, by=OWNER)
         assert await talk.ending() == end.Answered()
         (ended,) = talk.facts(e.WorkEnded)
         assert "[new: a.txt" in words(ended)

@@ -93,7 +93,8 @@ async def test_a_yes_counts_for_the_very_arguments_that_were_asked_about(
     async with driven(tmp_path, [NOTE], World((tool,), ask)) as one:
         await one.say("Go.")
         await one.drive()
-        await answer(one, digest(ToolCall(only_call(one), name, arguments)))
+        effects = one.facts(e.ApprovalAsked)[0].effects
+        await answer(one, digest(ToolCall(only_call(one), name, arguments), effects))
         await one.drive()
         assert tool.ran == []
         assert len(one.facts(e.ApprovalAsked)) == 2, "it is asked again"
@@ -115,7 +116,7 @@ async def test_a_yes_counts_for_what_the_call_would_have_done_when_it_was_asked_
     async def where(effects: Sequence[Effect]) -> Verdict:
         return Ask(f"Act on {[one.origin for one in effects if isinstance(one, SendTo)]}?", "", approvers=(OWNER,))
 
-    tool = Moving("https://shop.example", "https://elsewhere.example", "https://elsewhere.example")
+    tool = Moving("https://shop.example", *(["https://elsewhere.example"] * 3))
     async with driven(tmp_path, [NOTE, say("Done.")], World((tool,), where)) as one:
         await one.say("Go.")
         await one.drive()
@@ -123,8 +124,11 @@ async def test_a_yes_counts_for_what_the_call_would_have_done_when_it_was_asked_
         await one.drive()
         assert tool.ran == []
         asked = [asked.question for asked in one.facts(e.ApprovalAsked)]
-        assert asked == ["Act on ['https://shop.example']?", "Act on ['https://elsewhere.example']?"]
-        await answer(one, one.facts(e.ApprovalAsked)[1].digest)
+        assert asked[:2] == ["Act on ['https://shop.example']?", "Act on ['https://elsewhere.example']?"]
+        await answer(one, one.facts(e.ApprovalAsked)[0].digest)  # pressed twice, or at another door that still shows it
+        await one.drive()
+        assert tool.ran == []
+        await answer(one, one.facts(e.ApprovalAsked)[-1].digest)
         await one.drive()
         assert tool.ran == ["rm old"]
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +13,7 @@ from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.registry import open_sandbox
 from angelia.sandboxes.undo.store import UndoSettings, UndoStore
+from tests.examples import some
 
 
 class Person:
@@ -69,9 +70,17 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
 
 
 Open = Callable[[], Sandbox]
+SANDBOXES = ("watched", "guarded alone")
 
 
-@pytest.fixture(params=["watched", "guarded alone"])
+def in_both(ways: Iterable[str]) -> list[tuple[str, str]]:
+    """Every way where commands are watched, and every fourth where they cannot be; `make soak` takes all in both."""
+    watched, alone = SANDBOXES
+    names = list(ways)
+    return [(watched, name) for name in names] + [(alone, name) for name in some(names, 4)]
+
+
+@pytest.fixture(params=SANDBOXES)
 async def guarded(person: Person, request: pytest.FixtureRequest) -> AsyncIterator[Open]:
     """Opens the local sandbox of the project as every door does, and as where commands cannot be watched."""
     undo = UndoStore(person.own, UndoSettings(enabled=request.param == "watched"))

@@ -10,7 +10,6 @@ from angelia.channels.incoming import IncomingSender, Pressed
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.entry import Address
-from angelia.core.ids import CallId
 from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, LiveEvent
 from angelia.policy.approvers import owner_at
@@ -39,9 +38,7 @@ async def at_the_terminal(place: Place, _: ModelServer) -> list[e.AnyFact]:
 
         def see(event: LiveEvent) -> None:
             asked = [entry.fact for entry in event.entries] if isinstance(event, Committed) else []
-            noes.update(
-                asyncio.create_task(_refuse(session, one.call)) for one in asked if isinstance(one, e.ApprovalAsked)
-            )
+            noes.update(asyncio.create_task(_refuse(session, one)) for one in asked if isinstance(one, e.ApprovalAsked))
 
         session.live.watch(see)
         await app.conversations.employ(session, loaded.config.model, approvers=owner_at(Address("terminal")))
@@ -53,8 +50,8 @@ async def at_the_terminal(place: Place, _: ModelServer) -> list[e.AnyFact]:
         await app.close()
 
 
-async def _refuse(session: Session, call: CallId) -> None:
-    await session.refuse(call, by=OWNER)
+async def _refuse(session: Session, asked: e.ApprovalAsked) -> None:
+    await session.refuse(asked, by=OWNER)
 
 
 async def in_an_editor(place: Place, _: ModelServer) -> list[e.AnyFact]:

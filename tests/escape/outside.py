@@ -16,10 +16,11 @@ from .conftest import Person
 
 BASHRC = """
 export PROMPT_COMMAND='git status > /dev/null 2>&1'
-for file in .envrc .autoenv .autoenv.zsh .direnv/*.rc; do [ -f "$file" ] && . "./$file"; done
+for file in .envrc .autoenv .autoenv.zsh .direnv/*.rc bin/activate-hermit .env; do [ -f "$file" ] && . "./$file"; done
+[ -f .env.leave ] && . ./.env.leave
 [ -f .venv/bin/activate ] && . .venv/bin/activate && git --version
 """
-"""A prompt that asks Git, the hooks of direnv and autoenv, and an environment that is entered with its folder."""
+"""A prompt that asks Git; hooks of direnv, autoenv, Hermit and dotenv; an environment entered with its folder."""
 
 _MISE = (
     "mise.toml",
@@ -38,8 +39,14 @@ _EDITORS = (
     ".lazy.lua",
     ".helix/languages.toml",
     ".vim/coc-settings.json",
+    ".flox/env/manifest.toml",
+    ".claude/settings.json",
+    ".mcp.json",
+    ".zed/settings.json",
 )
-_SAID = re.compile(r"""(?:os\.execute\(|command=|enter = |pager = |command = |"command": )["'](.+?)["']""")
+_SAID = re.compile(
+    r"""(?:os\.execute\(|command=|enter = |pager = |command = |on-activate = |"command": )["'](.+?)["']"""
+)
 _HG = re.compile(r"^\w+ = !?(.+)$", re.MULTILINE)
 
 
@@ -60,16 +67,7 @@ def lives_on(person: Person) -> str:
 
 def _unasked(folder: Path) -> Iterator[str]:
     """The lines that the programs which are played would run."""
-    for name in (
-        *_MISE,
-        ".lazy.lua",
-        ".helix/languages.toml",
-        ".vim/coc-settings.json",
-        ".idea/startup.xml",
-        ".idea/watcherTasks.xml",
-        ".nvim.lua",
-        ".jj/repo/config.toml",
-    ):
+    for name in (*_MISE, *_EDITORS, ".jj/repo/config.toml"):
         yield from _SAID.findall(_read(folder / name))
     for name in (".hg/hgrc", ".sl/config"):
         yield from _HG.findall(_read(folder / name))

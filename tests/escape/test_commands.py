@@ -11,8 +11,9 @@ import pytest
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Sandbox
 from angelia.testing.sandboxes.acts import said
+from tests.examples import some
 
-from .conftest import Open, Person
+from .conftest import Open, Person, in_both
 from .outside import lives_on
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
@@ -50,7 +51,7 @@ def state(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize(("guarded", "name"), in_both(WAYS), indirect=["guarded"])
 async def test_nothing_runs_outside_and_what_is_left_is_told(name: str, person: Person, guarded: Open) -> None:
     way = WAYS[name]
     person.runs(way.get("before", "true"))
@@ -65,7 +66,7 @@ async def test_nothing_runs_outside_and_what_is_left_is_told(name: str, person: 
     assert bits == []
 
 
-@pytest.mark.parametrize("name", RUN_WITHOUT_IT)
+@pytest.mark.parametrize("name", some(RUN_WITHOUT_IT, 3))
 async def test_without_the_guard_the_same_lines_run(name: str, person: Person) -> None:
     way = WAYS[name]
     person.runs(way.get("before", "true"))
@@ -76,6 +77,23 @@ async def test_without_the_guard_the_same_lines_run(name: str, person: Person) -
     finally:
         await bare.close()
     assert person.marker.exists(), report
+
+
+async def test_beside_a_link_that_only_root_can_follow_all_is_seen(
+    person: Person, guarded: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow = os.readlink
+
+    def as_an_ordinary_user(path: str) -> str:
+        if path == "/proc/2/root":
+            raise PermissionError(13, "Permission denied", path)
+        return follow(path)
+
+    monkeypatch.setattr(os, "readlink", as_an_ordinary_user)
+    told = await attack(person, guarded(), WAYS["beside-links-that-nobody-can-follow"])
+    assert any(".envrc" in note for note in told), told
+    report = lives_on(person)
+    assert not person.marker.exists(), report
 
 
 @pytest.mark.parametrize("name", LIVING)

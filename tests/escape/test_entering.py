@@ -12,8 +12,9 @@ import pytest
 from angelia.sandboxes.guard.guard import guard_of, recover_all
 from angelia.sandboxes.port import AccessRefused, Command, Reach
 from angelia.testing.sandboxes.acts import place, said
+from tests.examples import TIMES
 
-from .conftest import Open, Person
+from .conftest import SANDBOXES, Open, Person
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
 
@@ -47,9 +48,22 @@ TAKEN_BACK = [
     ".venv/bin/activate",
     ".venv/bin/ls",
     "env2/bin/activate.fish",
+    "bin/activate-hermit",
+    "bin/hermit",
+    "bin/hermit.hcl",
+    ".env",
+    ".env.leave",
+    ".flox/env/manifest.toml",
+    ".claude/settings.json",
+    ".zed/settings.json",
+    ".vscode/settings.json",
+    ".codex/config.toml",
+    ".mcp.json",
+    "project.code-workspace",
+    ".venv/lib/python3.11/site-packages/sitecustomize.py",
+    "src/usercustomize.py",
 ]
 TOLD = [
-    ".vscode/settings.json",
     ".vscode/launch.json",
     ".devcontainer/devcontainer.json",
     ".pre-commit-config.yaml",
@@ -58,8 +72,8 @@ TOLD = [
     ".gdbinit",
     ".idea/workspace.xml",
     ".kiro/hooks/on-save.kiro.hook",
-    ".windsurf/hooks.json",
-    "project.code-workspace",
+    ".windsurf/rules.md",
+    "flake.nix",
     ".venv/bin/ruff",
 ]
 CHANGES = [
@@ -80,8 +94,16 @@ def lay(person: Person, path: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("path", TAKEN_BACK)
+TRIED = [
+    (sandbox, path, change)
+    for turn, path in enumerate(TAKEN_BACK)
+    for other, sandbox in enumerate(SANDBOXES)
+    for change in (CHANGES if TIMES else [CHANGES[(turn + other) % len(CHANGES)]])
+]
+"""Every path in both sandboxes, by another change each; `make soak` takes every change."""
+
+
+@pytest.mark.parametrize(("guarded", "path", "change"), TRIED, indirect=["guarded"])
 async def test_what_was_there_is_as_it_was(path: str, change: str, person: Person, guarded: Open) -> None:
     file = lay(person, path)
     mode = file.stat().st_mode
@@ -117,6 +139,18 @@ async def test_nobody_waits_for_ever_who_enters(make: str, person: Person, guard
     assert "nothing added to commit" in person.runs("timeout 20 git status") or "clean" in person.runs("git status")
 
 
+async def test_a_fifo_to_which_nobody_writes_holds_up_no_look(person: Person, guarded: Open) -> None:
+    lines = [
+        *("git init -q x", "rm x/.git/config", "mkfifo x/.git/config"),
+        *("mkdir y z", "mkfifo z/commondir", "echo 'gitdir: ../z' > y/.git"),
+        *("mkfifo .envrc", "mkdir deep", "echo evil > deep/.envrc"),
+    ]
+    _, end = await said(guarded(), Command(shell="\n".join(lines)))
+    for path in ("x/.git/config", ".envrc", "deep/.envrc"):
+        assert any(f"`{path}` was moved" in note for note in end.notes), path
+        assert not os.path.lexists(person.work / path)
+
+
 @pytest.mark.parametrize("path", TOLD)
 async def test_what_developers_write_is_told_and_stays(path: str, person: Person, guarded: Open) -> None:
     file = lay(person, path)
@@ -126,6 +160,36 @@ async def test_what_developers_write_is_told_and_stays(path: str, person: Person
     assert any(path in note and "left as it is" in note for note in end.notes), end
     _, end = await said(sandbox, Command(shell="true"))
     assert end.notes == ()
+
+
+BUILT_OF = {
+    "use flake": "flake.nix",
+    "use flake path:./nix": "nix/flake.lock",
+    "use nix": "shell.nix",
+    'eval "$(devenv direnvrc)"\nuse devenv': "devenv.nix",
+    'eval "$(devbox generate direnv --print-envrc)"': "devbox.json",
+    'eval "$(pixi shell-hook)"': "pixi.toml",
+    "source .profile": ".profile",
+    'eval "$(./tools/env)"': "tools/env",
+    "python3 env.py": "env.py",
+}
+
+
+async def test_what_an_envrc_is_built_of_is_taken_back_and_is_told_where_there_is_none(
+    person: Person, guarded: Open
+) -> None:
+    lines = []
+    for number, (envrc, path) in enumerate(BUILT_OF.items()):
+        for folder in (f"with/{number}", f"without/{number}"):
+            lay(person, f"{folder}/{path}")
+            lines.append(f"echo evil >> {folder}/{path}")
+        lay(person, f"with/{number}/.envrc").write_text(f"{envrc}\n")
+    _, end = await said(guarded(), Command(shell="\n".join(lines)))
+    for number, path in enumerate(BUILT_OF.values()):
+        assert (person.work / f"with/{number}/{path}").read_text() == OLD, path
+        assert "evil" in (person.work / f"without/{number}/{path}").read_text(), path
+        assert any(f"`with/{number}/{path}`" in note for note in end.notes), path
+    assert any("`without/0/flake.nix`" in note and "left as it is" in note for note in end.notes)
 
 
 EVERYDAY = [
@@ -186,10 +250,10 @@ async def test_a_background_process_is_looked_after_while_it_runs_and_at_its_end
 async def test_what_is_written_in_a_judged_way_stands_while_commands_run(person: Person, guarded: Open) -> None:
     sandbox = guarded()
     running = await sandbox.start(Command(shell="sleep 1000"))
-    await place(sandbox, ".vscode/settings.json", b"judged")
+    await place(sandbox, ".vscode/settings.json", b'{"judged": 1}')
     _, end = await said(sandbox, Command(shell="true"))
     assert end.notes == ()
-    assert (person.work / ".vscode/settings.json").read_text() == "judged"
+    assert (person.work / ".vscode/settings.json").read_text() == '{"judged": 1}'
     await running.kill()
 
 
@@ -200,6 +264,44 @@ async def test_and_our_own_tools_write_none_of_it(path: str, person: Person, gua
     person.runs("git init -q --bare x.git")
     with pytest.raises(AccessRefused):
         await place(guarded(), path, b"evil")
+
+
+@pytest.mark.parametrize(
+    ("path", "harmless", "starts"),
+    [
+        (".env", "A=1\n", "A=1\nB=$(id)\n"),
+        (".env", "export A='x y'  # said\n", "GIT_PAGER=./evil\n"),
+        (".claude/settings.json", '{"model": "x"}', '{"hooks": {"SessionStart": []}}'),
+        (".vscode/settings.json", '{"editor.tabSize": 2, // two\n}', '{"x": {"binary": {"path": "./evil"}}}'),
+        (".codex/config.toml", 'model = "x"', '[mcp_servers.x]\ncommand = "./evil"'),
+        ("x.code-workspace", '{"folders": []}', '{"folders": [], "tasks": {"tasks": [{"command": "./evil"}]}}'),
+    ],
+)
+async def test_a_tool_writes_settings_that_start_nothing_and_no_others(
+    path: str, harmless: str, starts: str, person: Person, guarded: Open
+) -> None:
+    sandbox = guarded()
+    await place(sandbox, path, harmless.encode())
+    with pytest.raises(AccessRefused):
+        await place(sandbox, path, starts.encode())
+    assert (person.work / path).read_text() == harmless
+    (person.work / path).write_text(starts)
+    await place(sandbox, path, b"\n" + starts.encode())  # what stands there may stay
+    await place(sandbox, path, harmless.encode())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "printf 'A=1\\nexport B=\"two words\" C=3 # said\\n\\nU=postgres://u:p@h/d?a=1&b=2\\n' > .env",
+        "printf \"KEY='-----BEGIN\\nabc=\\n-----END'\\nD=\\${A}/x\\n\" > .env",
+        "python3 -m venv --without-pip v 2> /dev/null; mkdir -p tools && echo x > tools/x",
+    ],
+)
+async def test_what_only_assigns_stays(line: str, person: Person, guarded: Open) -> None:
+    (person.work / ".env").write_text("OLD=1\n")
+    _, end = await said(guarded(), Command(shell=line))
+    assert [note for note in end.notes if "left as it is" not in note] == []
 
 
 async def test_another_conversation_in_the_same_folder_makes_nothing_right(person: Person, guarded: Open) -> None:

@@ -9,8 +9,9 @@ import pytest
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Exit, Sandbox
 from angelia.testing.sandboxes.acts import said
+from tests.examples import some
 
-from .conftest import Open, Person
+from .conftest import Open, Person, in_both
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
 
@@ -29,7 +30,7 @@ async def attack(person: Person, sandbox: Sandbox, name: str) -> tuple[str, ...]
     return tuple(told)
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize(("guarded", "name"), in_both(WAYS), indirect=["guarded"])
 async def test_no_git_outside_runs_what_a_command_left(name: str, person: Person, guarded: Open) -> None:
     person.runs(WAYS[name].get("before", "true").replace("{name}", person.work.parent.name))
     told = await attack(person, guarded(), name)
@@ -40,7 +41,7 @@ async def test_no_git_outside_runs_what_a_command_left(name: str, person: Person
         assert "outside of the sandbox it could run programs" in note or "left as it is" in note, note
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", some(WAYS, 3))
 async def test_without_the_guard_the_same_ways_lead_out(name: str, person: Person) -> None:
     person.runs(WAYS[name].get("before", "true").replace("{name}", person.work.parent.name))
     bare = LocalSandbox(person.work, home=person.own, state=person.own / "run")
@@ -66,7 +67,7 @@ HONEST = [
 ]
 
 
-@pytest.mark.parametrize("line", HONEST)
+@pytest.mark.parametrize(("guarded", "line"), in_both(HONEST), indirect=["guarded"])
 async def test_honest_use_of_git_goes_on_and_nobody_is_troubled(line: str, person: Person, guarded: Open) -> None:
     person.runs("git init -q -b main repo && cd repo && echo 1 > f && git add f && git commit -qm first")
     person.runs("git -C repo config core.sshCommand 'ssh -i key'; git -C repo config alias.x '!true'")

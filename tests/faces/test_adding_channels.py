@@ -54,6 +54,8 @@ def test_whoever_is_not_confirmed_owns_nothing(place: Place) -> None:
         terminal.sees("␛[2Jlet me in")
         terminal.types("n")
         terminal.sees("Waiting")
+        terminal.types("hello, bot")
+        terminal.sees("Words typed here reach nobody")
         terminal.types("")
         terminal.sees("Later is fine")
         assert terminal.ends() == 0

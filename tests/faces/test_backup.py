@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -19,6 +20,7 @@ from angelia.service.backups.archive import unpack
 from angelia.store.sql.database import Database
 from angelia.testing.model.steps import call, say
 from tests import nursery
+from tests.examples import some
 from tests.faces.angelia import Place, serving
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 2000
@@ -37,6 +39,7 @@ def lived(tmp_path: Path) -> Iterator[Place]:
         assert place.ask("--file", "note.md", "Change it.").code == 0
         (place.home / "gateway.env").write_text(f"OPENAI_API_KEY=sk-1\nTOKEN_FILE={place.home}/telegram.token\n")
         (place.home / "telegram.token").write_text("42:secret")
+        os.mkfifo(place.home / "clock.pipe")
         (place.home / "config.toml").write_text(
             f'[files]\noutbox = "{place.home}/outbox"\n[context]\ninstructions = "see /else{place.home}/x"\n'
         )
@@ -54,19 +57,22 @@ def elsewhere(place: Place) -> Place:
 
 
 def test_a_home_restored_elsewhere_is_the_home(lived: Place) -> None:
+    newest = lived.run("sessions").out.splitlines()[1].split()[0]
+    fork = lived.run("fork", newest).out.strip()
     made = lived.run("backup")
     assert made.code == 0, made.err
     (file,) = backups(lived)
     assert made.out.startswith(str(file))
-    said = lived.run("show").out
+    said, forked_said = lived.run("show").out, lived.run("show", fork).out
     shutil.rmtree(lived.home)
     there = elsewhere(lived)
     restored = there.run("restore", str(file))
     assert restored.code == 0, restored.err
     assert there.run("store", "verify").out.endswith("is in order.\n")
     assert there.run("show").out == said
+    assert there.run("show", fork).out == forked_said
     assert (there.home / "outbox" / "b.txt").read_text() == "new"
-    assert there.run("undo", "--yes").code == 0
+    assert there.run("undo", "--yes", "--in", newest).code == 0
     assert not (there.work / "b.txt").exists()
     assert there.ask("Go on.", "--continue").code == 0
 
@@ -85,12 +91,13 @@ def test_settings_that_name_places_in_the_home_name_those_in_the_new_one(lived: 
 def test_keys_are_in_it_by_choice(lived: Place, options: tuple[str, ...]) -> None:
     (lived.work / "words").write_text("correct horse\n")
     made = lived.run("backup", *options)
+    assert backups(lived)[0].stat().st_mode & 0o777 == 0o600
     there = elsewhere(lived)
     words = options[-2:] if "words" in options else ()
     assert there.run("restore", str(backups(lived)[0]), *words).code == 0
     with_keys = "--keys" in options
     assert [(there.home / name).exists() for name in ("gateway.env", "telegram.token")] == [with_keys] * 2
-    assert ("gateway.env, telegram.token" in made.err) is not with_keys
+    assert ("they are keys: gateway.env, telegram.token." in made.err) is not with_keys
 
 
 def test_under_a_passphrase_nothing_is_read_and_keys_are_in_it(lived: Place) -> None:
@@ -110,8 +117,10 @@ def test_under_a_passphrase_nothing_is_read_and_keys_are_in_it(lived: Place) -> 
     assert (there.home / "telegram.token").read_text() == "42:secret"
 
 
-@pytest.mark.parametrize("encrypted", [False, True])
-@pytest.mark.parametrize("harm", ["cut", "changed", "nothing of ours"])
+HARMS = [(harm, encrypted) for encrypted in (False, True) for harm in ("changed", "cut", "nothing of ours")]
+
+
+@pytest.mark.parametrize(("harm", "encrypted"), [*HARMS[:3], *some(HARMS[3:], 3)])
 def test_a_backup_that_is_not_whole_restores_nothing(lived: Place, harm: str, encrypted: bool) -> None:
     (lived.work / "words").write_text("correct horse\n")
     words = ("--passphrase-file", "words") if encrypted else ()

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from angelia.service.conversation.terminal_delivery import AGAIN
 from angelia.testing.model.steps import How, cut_after, say
 from tests.faces.angelia import CTRL_D, requests, serving
 
@@ -47,6 +48,25 @@ def test_a_turn_that_a_kill_interrupted_goes_on_when_it_is_opened_again(tmp_path
         with place.chat("--continue") as terminal:
             terminal.sees("going on with the turn that was open")
             terminal.sees("Here you are.")
+
+
+def test_an_answer_that_a_killed_life_may_have_shown_is_shown_again_with_its_mark(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Here you are."), say("And again.")]) as place:
+        with place.chat(at="delivery.shown:1") as terminal:
+            terminal.types("a tale, please")
+            assert terminal.ends() == -9
+        with place.chat("--continue") as terminal:
+            terminal.sees("it may stand there already")
+            terminal.sees("Here you are.")
+            terminal.press(CTRL_D)
+            assert terminal.ends() == 0
+        with place.chat("--continue", at="delivery.shown:1") as terminal:
+            terminal.types("once more")
+            assert terminal.ends() == -9
+        asked = place.ask("--continue")
+        assert (asked.code, asked.out) == (0, "And again.\n")
+        assert AGAIN in asked.err
+        assert AGAIN not in place.ask("--continue").err
 
 
 def test_leaving_in_the_middle_of_a_turn_says_that_it_goes_on(tmp_path: Path) -> None:

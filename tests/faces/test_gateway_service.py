@@ -62,8 +62,22 @@ def test_a_service_is_installed_once_its_gateway_runs(machine: Machine) -> None:
 
 
 def test_a_gateway_that_cannot_begin_is_told_with_what_it_said(machine: Machine) -> None:
-    (machine.place.home / "config.toml").write_text('model = "nobody:nothing"\n[channels.telegram]\ntoken = "x"\n')
+    config = machine.place.home / "config.toml"
+    config.write_text(config.read_text().replace(MODEL, "nobody:nothing"))
     installed = machine.gateway("install", "--patience", "3")
     assert installed.code == 1
     assert "no gateway began within 3 s. What it said last: " in installed.err
     assert "nobody" in installed.err
+
+
+def test_a_channel_that_cannot_be_opened_is_told_before_anything_is_installed(machine: Machine) -> None:
+    config = machine.place.home / "config.toml"
+    config.write_text(config.read_text().replace('{ env = "TELEGRAM_BOT_TOKEN" }', f'"{TOKEN}"'))
+    installed = machine.gateway("install")
+    assert installed.code == 1
+    assert "The setting channels.telegram.token is text." in installed.err
+    assert 'Write token = { file = "…" }' in installed.err
+    assert TOKEN not in installed.err
+    assert not installed.out
+    config.write_text(f"{config.read_text()}enabled = false\n[channels.irc]\nenabled = false\n")
+    assert "channels.telegram.token" not in machine.gateway("install", "--patience", "1").err

@@ -23,6 +23,7 @@ from angelia.service.metrics import Metrics
 from angelia.service.settings.config import load
 from angelia.testing.networks.whatsapp_webhooks import signed
 from tests.faces.angelia import Place
+from tests.ports import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -31,12 +32,6 @@ UPLOADS = 40
 FORGED = f"X-Hub-Signature-256: sha256={'0' * 64}\r\n"
 SECRET = "app-secret"
 EMPTY = b'{"object":"whatsapp_business_account","entry":[]}'
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 async def told(port: int, request: bytes) -> int:

@@ -1,11 +1,12 @@
 """Files that a message names by an @, and commands that a person types themselves."""
 
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from subprocess import run
 
 import pytest
 
-from angelia.faces.cli.chat.mentions import MentionableFile, MentionableFiles, mentioned_files, ranked
+from angelia.faces.words.mentions import MentionableFile, MentionableFiles, mentioned_files, ranked
 from angelia.sandboxes.port import Sandbox, SandboxGone
 from angelia.testing.model.steps import say
 from tests.faces.angelia import CTRL_D, requests, serving
@@ -54,7 +55,7 @@ def test_only_what_is_a_file_there_is_attached_and_each_once(text: str, named: l
 
 @pytest.mark.anyio
 async def test_while_there_is_no_sandbox_nothing_is_offered(tmp_path: Path) -> None:
-    def missing() -> Sandbox:
+    def missing() -> AbstractAsyncContextManager[Sandbox]:
         raise SandboxGone("There is none.")
 
     assert await MentionableFiles(lambda: tmp_path, missing).offered() == ()

@@ -13,8 +13,10 @@ from tests.faces.angelia import CTRL_C, CTRL_D, SECONDS, Place, Terminal, servin
 from tests.faces.telegram_process import ID, telegram_process
 from tests.models.local_requests import smollm2
 
-MODEL = "openai:gpt-6.1-sol"
-"""What the key in the environment stands for."""
+MODEL = "openai:scripted"
+"""What the key in the environment stands for: the model of the server that stands in the vendor's place."""
+GENERAL = "openai:gpt-6.1-sol"
+"""What a key stands for where no server tells what it has."""
 STEPS: list[Step] = [say("The south bed brought more.")]
 
 
@@ -32,7 +34,7 @@ def takes(terminal: Terminal, *numbers: str) -> None:
 def test_from_nothing_to_an_answer_in_telegram_by_one_command_in_one_terminal(tmp_path: Path) -> None:
     with serving(tmp_path, STEPS) as place, telegram_process() as telegram:
         with place.terminal("setup", "--with", f"api={telegram.url}") as terminal:
-            terminal.sees(f"1 {MODEL} · a key of openai is here")
+            terminal.sees(f"1 {MODEL} · at {place.url}/v1, with your key")
             takes(terminal, "")
             terminal.sees(f"{MODEL} answers")
             takes(terminal, "")
@@ -78,6 +80,16 @@ def test_enter_through_all_of_it_is_enough_and_again_changes_nothing(tmp_path: P
             terminal.sees("Ready")
             assert terminal.ends() == 0
         assert (place.home / "config.toml").read_text() == before
+
+
+def test_a_server_in_a_vendors_place_is_named_and_asked_for_a_model_that_it_has(tmp_path: Path) -> None:
+    with serving(tmp_path, STEPS) as place:
+        asked = place.run("ask", "Which?")
+        assert (asked.code, asked.out) == (0, "The south bed brought more.\n")
+        assert f"Using {MODEL} at {place.url}/v1, which is set as the address of openai" in asked.err
+        nobody = place.run("models", "--which", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+        assert nobody.out == f"{GENERAL}\n"
+        assert place.run("models", "--which", OPENAI_BASE_URL="").out == f"{GENERAL}\n"
 
 
 def test_a_server_on_this_machine_is_found_and_another_is_named_by_its_address(tmp_path: Path) -> None:
@@ -144,7 +156,7 @@ def test_a_key_that_is_typed_is_tried_and_kept_where_only_its_owner_reads_it(tmp
             terminal.types_unseen("sk-typed-secret")
             terminal.sees("Model [gpt-6.1-sol]:")
             terminal.types("")
-            terminal.sees(f"{MODEL} answers")
+            terminal.sees(f"{GENERAL} answers")
             terminal.sees("The key is in")
             takes(terminal, "", "")
             terminal.sees("Ready")
@@ -160,7 +172,7 @@ def test_a_key_that_is_typed_is_tried_and_kept_where_only_its_owner_reads_it(tmp
 def test_a_model_that_does_not_answer_is_taken_only_if_the_person_wants_it(place: Place) -> None:
     with place.terminal("setup") as terminal:
         takes(terminal, "")
-        terminal.sees(f"✘ {MODEL} does not answer")
+        terminal.sees(f"✘ {GENERAL} does not answer")
         terminal.sees("Take it all the same? [y/N]")
         terminal.types("")
         terminal.sees("Which model should think?")
@@ -190,7 +202,7 @@ def test_without_a_terminal_flags_do_it_and_it_says_so(tmp_path: Path) -> None:
 
 
 def test_by_flags_a_model_that_does_not_answer_changes_nothing(place: Place) -> None:
-    ended = place.run("setup", "--yes", "--model", "openai:gpt-6.1-sol")
+    ended = place.run("setup", "--yes", "--model", GENERAL)
     assert ended.code == 1
     assert "does not answer" in ended.err
     assert not (place.home / "config.toml").exists()

@@ -35,7 +35,7 @@ def test_the_three_folders_of_project_and_home_are_found_and_listed_as_new(place
         *("theirs-0", "theirs-1", "theirs-2")
     ]
     assert [name for name, row in listed.items() if row.startswith("yours")] == ["mine-0", "mine-1", "mine-2"]
-    assert "6 skills are new or changed here, and in no prompt" in place.run("skills", "list").err
+    assert "6 skills are new or changed here, and in no prompt" in place.run("skills").err
     below = place.work / "deep" / "down"
     below.mkdir(parents=True)
     assert "theirs-1" in place.run("skills", "list", "-C", str(below)).out

@@ -32,6 +32,7 @@ ANSWERS = (
     ("/prompts", "No MCP server here offers prompts."),
     ("/tree", "this conversation"),
     ("/talk", "Nothing is set that speaks."),
+    ("/window", "No page is handed over to you now."),
     ("/approve", "Nothing is asked."),
     ("/deny", "Nothing is asked."),
     ("/sessions", "BEGAN WITH"),

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+import angelia
 from angelia.core import entry as e
 from angelia.core.content import Media, MediaKind
+from angelia.models.program import ProgramFailed
+from angelia.models.speech.command import whisper
 from angelia.testing.model.answerers import instant
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.speech_server import RecordedUpload, SpeechFailure, SpeechServer
@@ -172,6 +175,22 @@ async def test_a_command_that_fails_is_told_with_its_last_words(tmp_path: Path) 
             await editor.hello()
             assert await editor.prompt(await editor.new(), sound()) == "end_turn"
             assert "failed (exit status 3). no weights" in editor.text()
+
+
+@pytest.mark.parametrize("module", ["angelia/__init__.py", "json.py"])
+async def test_no_module_of_the_folder_is_run_by_what_listens(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Angelia is begun in the folder in which the model works, and what listens there is outside of every wall."""
+    (tmp_path / module).parent.mkdir(exist_ok=True)
+    (tmp_path / module).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit(9)\n")
+    (tmp_path / "x.ogg").write_bytes(MONDAY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(angelia.__file__).parents[1]))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ProgramFailed):
+        await whisper(str(tmp_path / "no weights")).listen(tmp_path / "x.ogg", "audio/ogg", "en")
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.real("whisper")

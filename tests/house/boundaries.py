@@ -8,6 +8,17 @@ from tests.house.sources import Rule, Source, calls, dotted, imports, nodes
 
 OURS = ("src",)
 ALL = ("src", "tests", "bench")
+LOOKING_OUTSIDE = (
+    "src/angelia/skills",
+    "src/angelia/sandboxes/guard",
+    "src/angelia/service/conversation",
+    "src/angelia/service/delegation",
+    "src/angelia/service/hooks",
+    "src/angelia/service/notes",
+    "src/angelia/service/skills",
+    "src/angelia/faces/words",
+)
+"""What looks at folders that people work in."""
 
 Found = Iterator[tuple[str, str]]
 
@@ -104,6 +115,26 @@ def heavy_import(source: Source) -> Found:
             yield f"{heavy} in {source.place}", f"{source.at(node)} imports {name}"
 
 
+RAISING = {"exists", "is_file", "is_dir", "is_symlink"}
+
+
+def raising_look(source: Source) -> Found:
+    """`Path.exists` and its like: with arguments it is a directory entry's method, which was read already."""
+    for node in nodes(source.tree):
+        asked = isinstance(node, ast.Call) and not (node.args or node.keywords) and node.func
+        if isinstance(asked, ast.Attribute) and asked.attr in RAISING:
+            yield source.place, f"{source.at(node)} .{asked.attr}()"
+
+
+def module_run(source: Source) -> Found:
+    """A Python that is to run a module, and looks for it first where it is begun."""
+    for node in nodes(source.tree):
+        words = node.elts if isinstance(node, ast.Tuple | ast.List) else node.args if isinstance(node, ast.Call) else ()
+        said = [one.value if isinstance(one, ast.Constant) else None for one in words]
+        if "-m" in said[:-1] and not {"-P", "-I"} & set(said[: said.index("-m")]):
+            yield source.place, source.at(node)
+
+
 STARTING = re.compile(
     r"(subprocess|pty|multiprocessing)(\.|$)|asyncio\.create_subprocess_"
     r"|os\.(fork|exec|spawn|popen|system|posix_spawn)"
@@ -176,6 +207,18 @@ RULES = [
         ("src/angelia/faces/x.py", "print(asked.question)"),
     ),
     Rule(
+        "what anybody may have laid out is looked at without raising",
+        LOOKING_OUTSIDE,
+        raising_look,
+        "Ask `path_queries`: a folder that is closed to us, or a link to a name that is too long, ends nothing then.",
+        ("src/angelia/skills/x.py", "Path(name).is_dir()"),
+        {
+            "sandboxes/guard/fingerprint.py": "entries of a folder that was read, none of them a link",
+            "sandboxes/guard/originals.py": "what lies in our own home",
+            "sandboxes/guard/quarantine.py": "what lies in our own home",
+        },
+    ),
+    Rule(
         "no failure is swallowed",
         ALL,
         swallowed_failure,
@@ -233,6 +276,8 @@ RULES = [
             "hypothesis in testing/logs/strategies.py": "the one module of the kit that is about hypothesis",
             "pydantic_ai in models/pydantic_ai/parts.py": "the bridge loads it with its first request",
             "jsonschema in tools/mcp/forms.py": "loaded when a server asks a person",
+            "mcp in tools/mcp/core_tasks.py": "loaded in a thread, with the first server that is reached",
+            "mcp_types in tools/mcp/core_tasks.py": "loaded in a thread, with the first server that is reached",
             "mcp in tools/mcp/tasks.py": "loaded in a thread, with the first server that is reached",
             "mcp_types in tools/mcp/tasks.py": "loaded in a thread, with the first server that is reached",
             "pydantic in tools/mcp/tasks.py": "loaded in a thread, with the first server that is reached",
@@ -251,7 +296,12 @@ RULES = [
             "pydantic in tools/mcp/skills.py": "loaded in a thread, with the first server that is reached",
             "mcp in faces/mcp/ask_tasks.py": "loaded in a thread, when a program is served",
             "mcp_types in faces/mcp/ask_tasks.py": "loaded in a thread, when a program is served",
+            "mcp in faces/mcp/core_ask_tasks.py": "loaded in a thread, when a program is served",
+            "mcp_types in faces/mcp/core_ask_tasks.py": "loaded in a thread, when a program is served",
+            "mcp in faces/mcp/results.py": "loaded in a thread, when a program is served",
             "mcp_types in faces/mcp/results.py": "loaded in a thread, when a program is served",
+            "mcp in faces/mcp/served_skills.py": "loaded in a thread, when a program is served",
+            "mcp_types in faces/mcp/served_skills.py": "loaded in a thread, when a program is served",
             "mcp in faces/mcp/server.py": "loaded in a thread, when a program is served",
             "mcp_types in faces/mcp/server.py": "loaded in a thread, when a program is served",
             "httpx2 in tools/mcp/oauth.py": "loaded in a thread, with the first login",
@@ -269,6 +319,17 @@ RULES = [
             "markdown_it in faces/words/reply_stream.py": "the conversation loads it after its prompt",
             "prompt_toolkit in faces/cli/chat/output_view.py": "it is loaded when an output is looked at",
             "prompt_toolkit in faces/cli/chat/prompt.py": "the conversation loads it with its prompt",
+        },
+    ),
+    Rule(
+        "no Python of ours takes modules from where it is begun",
+        OURS,
+        module_run,
+        "Say -P: it is begun in a folder in which a model works, whose `json.py` would run outside of every wall.",
+        ("src/angelia/models/x.py", "import sys\nwords = (sys.executable, '-m', 'angelia.models.y')"),
+        {
+            "faces/cli/test_kit.py": "a module that the person named may lie where they are",
+            "testing/stores/ground.py": "a module of whoever brings a store may lie where they are",
         },
     ),
     Rule(

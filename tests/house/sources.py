@@ -44,8 +44,16 @@ def _functions(tree: ast.Module, prefix: str) -> Sequence[tuple[str, Function]]:
             within = f"{within}.{node.name}"
         if isinstance(node, Function):
             found.append((within, node))
-        left += [(child, within) for child in ast.iter_child_nodes(node)][::-1]
+        left += [(child, within) for child in _statements(node)][::-1]
     return found
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Those right within a statement: functions and imports are nowhere else, and expressions are most of a tree."""
+    for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+        inner = getattr(node, field, None)
+        if isinstance(inner, list):
+            yield from inner
 
 
 def sources(*folders: str) -> tuple[Source, ...]:
@@ -106,7 +114,7 @@ def imports(tree: ast.Module, *, only_when_loaded: bool) -> Sequence[tuple[str, 
     found: list[tuple[str, ast.stmt]] = []
     left: list[ast.AST] = [tree]
     while left:
-        for node in ast.iter_child_nodes(left.pop()):
+        for node in _statements(left.pop()):
             if isinstance(node, ast.Import):
                 found += [(alias.name, node) for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -133,8 +141,17 @@ def dotted(node: ast.AST) -> str:
 
 @cache
 def nodes(tree: ast.AST) -> Sequence[ast.AST]:
-    """All that a tree holds, itself included: walked once, however many rules look at it."""
-    return list(ast.walk(tree))
+    """All that a tree holds, itself included, in the order of `ast.walk` but for `Load` and its like: walked once,
+    however many rules look at it.
+    """
+    found = [tree]
+    for node in found:  # grows meanwhile
+        for value in vars(node).values():
+            if isinstance(value, list):
+                found += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                found.append(value)
+    return found
 
 
 @cache

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from angelia.testing.model.server_process import model_server_process
+
 DEAR = {
     "PIL",
     "anthropic",
@@ -40,13 +42,23 @@ WAYS: dict[str, tuple[list[str], set[str]]] = {
 """What is run, and which packages beside the standard library it may import."""
 
 
-def imported(argv: list[str], home: Path) -> set[str]:
+NOT_ASKED_FOR = {
+    "angelia.channels.registry",
+    "angelia.service.settings.faults",
+    "angelia.skills.front_matter",
+    "httpx2",
+    "zoneinfo",
+}
+"""What one question needs nothing of: chat networks, faults of settings, files of presets, time zones."""
+
+
+def imported(argv: list[str], home: Path, **more: str) -> set[str]:
     """Every module that a fresh interpreter imports for this, beyond what an idle one does."""
 
     def run(words: list[str]) -> set[str]:
         ended = subprocess.run(
             [sys.executable, "-X", "importtime", *words],
-            env={**os.environ, "ANGELIA_HOME": str(home)},
+            env={**os.environ, "ANGELIA_HOME": str(home), **more},
             capture_output=True,
             text=True,
             check=False,
@@ -71,6 +83,16 @@ def test_only_listed_packages_are_imported_by(way: str, tmp_path: Path) -> None:
     assert packages <= allowed
     assert not beneath(DEAR | STANDARD_BUT_SLOW, modules)
     assert "angelia" in packages
+
+
+def test_one_question_imports_only_what_it_needs(tmp_path: Path) -> None:
+    (work := tmp_path / "work").mkdir()
+    argv = ["-m", "angelia", "ask", "--model", "openai-chat:test", "-C", str(work), "hi"]
+    with model_server_process("--instant") as url:
+        more = {"HOME": str(tmp_path / "user"), "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "k"}
+        modules = imported(argv, tmp_path / "home", **more)
+    assert "angelia.engine.driver" in modules
+    assert not beneath(DEAR | NOT_ASKED_FOR, modules)
 
 
 def test_what_is_dear_would_be_seen(tmp_path: Path) -> None:

@@ -202,6 +202,7 @@ async def test_no_header_can_begin_another(server: Server, http: httpx2.AsyncCli
     assert (await http.get("x")).text == "Hi"
 
 
+@pytest.mark.real("openssl")
 async def test_tls_is_checked_against_the_authorities_and_the_name(server: Server, tmp_path: Path) -> None:
     key, certificate = tmp_path / "key", tmp_path / "certificate"
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=here"

@@ -43,12 +43,14 @@ async def test_two_commands_lead_from_a_home_of_hermes_to_an_answer_that_knows_i
     assert ended[1].stdout == "It is called Halcyon.\n"
 
 
-async def test_a_dry_run_in_json_names_every_file(tmp_path: Path) -> None:
+async def test_a_dry_run_names_every_file_and_promises_nothing_that_is_not_done(tmp_path: Path) -> None:
     hermes_with_database(tmp_path / "old")
     async with ModelServer(asked_of_the_past) as server:
         place = Place(tmp_path, server)
         words = ["import", "hermes", str(tmp_path / "old"), "--dry-run", "--json", "-C", str(place.workspace)]
         ended = await nursery.run(words, place.env)
+        told = await nursery.run([one for one in words if one != "--json"], place.env)
+    assert "\nNothing was taken. Without --dry-run it is, and then:\nConversations are searched" in told.stdout
     files = [path for path in (tmp_path / "old").rglob("*") if path.is_file()]
     assert len(ended.stdout.splitlines()) == len(files)
     assert '"path":"state.db","verdict":"taken"' in ended.stdout

@@ -3,8 +3,13 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+import tempfile
+import zipfile
+from collections.abc import Iterable, Mapping
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from tests.house.sources import ROOT
 
@@ -20,24 +25,48 @@ def run(*words: object, **environment: str) -> str:
     return ended.stdout
 
 
-def build_wheel(folder: Path, checkout: Path = ROOT) -> Path:
-    """The wheel of a checkout, put into a folder."""
-    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, checkout)
+def build_wheel(folder: Path) -> Path:
+    """The wheel of this checkout, put into a folder."""
+    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT)
     (found,) = folder.glob("*.whl")
     return found
 
 
-def build_changed(folder: Path, version: str, changes: Mapping[str, tuple[str, str]]) -> Path:
-    """A wheel of another version, in which texts of files (beneath `src/angelia`) are replaced by others."""
-    copy = folder / "checkout"
-    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, copy)
-    replace(copy / "pyproject.toml", 'version = "0.1.0"', f'version = "{version}"')
-    replace(copy / "src/angelia/core/version.py", '"0.1.0"', f'"{version}"')
-    for name, (old, new) in changes.items():
-        replace(copy / "src/angelia" / name, old, new)
-    return build_wheel(folder / "dist", copy)
+def build_changed(folder: Path, version: str, changes: Mapping[str, tuple[str, str]]) -> None:
+    """Put a wheel of another version into a folder, with texts of files (beneath `src/angelia`) replaced by others."""
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place)
+        shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(ROOT / name, copy)
+        replace(copy / "pyproject.toml", 'version = "0.1.0"', f'version = "{version}"')
+        replace(copy / "src/angelia/core/version.py", '"0.1.0"', f'"{version}"')
+        for name, (old, new) in changes.items():
+            replace(copy / "src/angelia" / name, old, new)
+        run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, copy)
+
+
+def build_needed(folder: Path) -> None:
+    """A wheel of each package that ours needs without its extras, out of what is installed here: no index is asked."""
+    for found in _needed("angelia", (), {}).values():
+        tags = [line.removeprefix("Tag: ") for line in (found.read_text("WHEEL") or "").splitlines() if "Tag: " in line]
+        sets = (".".join(dict.fromkeys(parts)) for parts in zip(*(tag.split("-") for tag in tags), strict=True))
+        name = "-".join((found.name.replace("-", "_"), found.version, *sets))
+        with zipfile.ZipFile(folder / f"{name}.whl", "w") as wheel:
+            for file in found.files or ():
+                if ".." not in file.parts and file.suffix != ".pyc" and file.name not in ("INSTALLER", "REQUESTED"):
+                    wheel.write(str(file.locate()), str(file))
+
+
+def _needed(name: str, extras: Iterable[str], known: dict[str, Distribution]) -> dict[str, Distribution]:
+    found = distribution(name)
+    for line in found.requires or ():
+        wanted = Requirement(line)
+        given = [{"extra": extra} for extra in ("", *extras)]
+        if wanted.name not in known and (not wanted.marker or any(map(wanted.marker.evaluate, given))):
+            known[wanted.name] = distribution(wanted.name)
+            _needed(wanted.name, wanted.extras, known)
+    return known
 
 
 def replace(path: Path, old: str, new: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shlex
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
 from angelia.testing.networks.telegram_world import HERE
 from tests.faces.angelia import MODEL, Place
 from tests.house.sources import ROOT
-from tests.installing.building import build_changed, indexes, run
+from tests.installing.building import build_changed, build_needed, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.real("uv"), pytest.mark.anyio]
 
@@ -41,8 +42,7 @@ class Server:
             (commands / name).chmod(0o755)
         self.environment = {
             **place.environment({"PYTHON": sys.executable}),
-            **indexes(),
-            "PIP_NO_COMPILE": "1",  # what is used is compiled then; all of it takes a minute on a busy machine
+            "PIP_NO_COMPILE": "0",  # sic, for an option that negates: only what is used is compiled
             "PATH": f"{self.program.parent}:{commands}:/usr/bin:/bin",
         }
 
@@ -74,30 +74,37 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def person(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where somebody without a network keeps what Angelia needs; its own wheels are put beside it."""
+    packages = tmp_path_factory.mktemp("packages")
+    build_needed(packages)
+    return packages
+
+
+@pytest.fixture(scope="module")
+def person(wheel: Path, packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The home folder of whoever owns the machine, with our program in it. What a service left is ended."""
     person = tmp_path_factory.mktemp("machine") / "person"
     (person / "work").mkdir(parents=True)
     server = Server(Place(person / ".angelia", person / "work"))
-    run(ROOT / "install.sh", "--from", wheel, "--extras", "", **server.environment)
+    shutil.copy(wheel, packages)
+    run(ROOT / "install.sh", "--from", packages, "--extras", "", "--offline", **server.environment)
     yield person
     with suppress(FileNotFoundError, ProcessLookupError):
         os.kill(int((person / "systemd/pid").read_text()), signal.SIGTERM)
 
 
-async def test_a_version_that_fails_on_a_copy_is_not_taken(person: Path, tmp_path: Path) -> None:
-    unreading = build_changed(tmp_path / "unreading", "0.1.2", UNREADING)
+async def test_a_version_that_fails_on_a_copy_is_not_taken(person: Path, packages: Path) -> None:
+    build_changed(packages, "0.1.2", UNREADING)
     server = Server(Place(person / ".another", person / "work"))
     await server.do("config", "set", "sandbox.confine", "off")
     before = (person / ".local/share/angelia/current").readlink()
-    assert "0.1.2 fails on a copy of your home" in await server.do("update", "--from", str(unreading), code=1)
+    assert "0.1.2 fails on a copy of your home" in await server.do("update", "--from", str(packages), code=1)
     assert (person / ".local/share/angelia/current").readlink() == before
     assert (await server.do("--version")).strip() == "angelia 0.1.0"
 
 
-async def test_the_first_hour_of_a_home_server(person: Path, tmp_path: Path) -> None:
-    broken = build_changed(tmp_path / "broken", "0.1.1", BROKEN)
-    newer = build_changed(tmp_path / "newer", "0.2.0", {})
+async def test_the_first_hour_of_a_home_server(person: Path, packages: Path) -> None:
     async with ModelServer([say("Hello."), say("Hello again.")]) as model, TelegramServer() as network:
         place = Place(person / ".angelia", person / "work", model.url)
         server = Server(place)
@@ -119,13 +126,15 @@ async def test_the_first_hour_of_a_home_server(person: Path, tmp_path: Path) -> 
         async with asyncio.timeout(60):
             await network.when(lambda: any("Hello." in one.text for one in network.arrived))
 
-        back = await server.do("update", "--from", str(broken), "--patience", "5", code=1)
+        build_changed(packages, "0.1.1", BROKEN)
+        back = await server.do("update", "--from", str(packages), "--patience", "5", code=1)
         assert "0.1.1 did not come up" in back
         assert "0.1.0 is in place again, and its gateway is back" in back
         assert "Angelia 0.1.0 runs" in await server.until_well()
         assert (await server.do("--version")).strip() == "angelia 0.1.0"
 
-        assert "0.2.0 is in place of 0.1.0" in await server.do("update", "--from", str(newer))
+        build_changed(packages, "0.2.0", {})
+        assert "0.2.0 is in place of 0.1.0" in await server.do("update", "--from", str(packages))
         assert "Angelia 0.2.0 runs" in await server.until_well()
         await network.bring(Thing(IncomingKind.TEXT, HERE, "and again"))
         async with asyncio.timeout(60):

@@ -86,6 +86,20 @@ def test_what_makes_an_environment_anew_keeps_the_parts_that_are_there(way: Inst
     assert Installation(way, Path("/a b/versions/1"), WHEEL, ("ssh",)).adding("slack") == line
 
 
+def test_what_is_begun_around_a_container_is_named_as_the_machine_has_it() -> None:
+    inside = Installation(InstallWay.IMAGE, Path("/opt/angelia")).unattended()
+    assert inside == ("docker", "compose", "--file", "/…/compose.yaml", "exec", "-T", "angelia", "angelia")
+    assert Installation(InstallWay.IMAGE, Path("/opt/angelia")).gateway() == "docker compose up --detach"
+    assert Installation(InstallWay.PIP, Path("/v")).unattended() == ("/v/bin/python", "-P", "-m", "angelia")
+
+
+@pytest.mark.parametrize("way", [InstallWay.UV_TOOL, InstallWay.PIPX, InstallWay.UVX, InstallWay.UV, InstallWay.PIP])
+def test_what_came_as_a_wheel_is_updated_by_another_one_and_keeps_its_parts(way: InstallWay) -> None:
+    spec = "'angelia[ssh] @ file:///wheels/angelia-NEW-py3-none-any.whl'"
+    assert spec in Installation(way, Path("/v"), WHEEL, ("ssh",)).updating()
+    assert "@" not in Installation(way, Path("/v")).updating()
+
+
 @pytest.mark.parametrize("way", InstallWay)
 def test_every_way_says_how_it_is_updated_and_taken_away(way: InstallWay) -> None:
     one = Installation(way, Path("/a b/versions/1"), "/a b/checkout", ("ssh",))

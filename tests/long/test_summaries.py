@@ -13,10 +13,13 @@ from angelia.engine import machine as m
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer, ServerLimits
 from angelia.testing.model.steps import Step, call, hang, say, server_error
+from tests.examples import TIMES
 from tests.long.home import home, moves, opened, turn
 
 pytestmark = pytest.mark.anyio
 WINDOW = 16_000
+TURNS = 30 if TIMES else 14
+"""Enough to fold more than once; more of them in `make soak`."""
 GOOD = "\n".join(f"## {section}\nnone" for section in SECTIONS)
 
 
@@ -44,7 +47,7 @@ async def test_many_long_turns_are_answered_whatever_the_summariser_does(tmp_pat
         home(tmp_path, server, window=WINDOW) as app,
     ):
         session = await opened(app, tmp_path)
-        for number in range(30):
+        for number in range(TURNS):
             closed = await turn(session, Text(f"message {number}: " + "tell me more about it " * 60))
             assert closed.ending == end.Answered()
         folds = [move for move in moves(session) if move.keep_from]
@@ -61,7 +64,7 @@ async def test_many_long_turns_are_answered_whatever_the_summariser_does(tmp_pat
 async def test_what_a_person_pinned_and_the_running_request_survive_word_for_word(tmp_path: Path) -> None:
     pinned = "Never touch the folder /srv/archive; it is the only copy."
     request_text = "Rename every report so that its date comes first, as YYYY-MM-DD."
-    rounds = 400
+    rounds = 400 if TIMES else 100
 
     def answer(request: ReceivedRequest) -> Step:
         if is_summary(request):

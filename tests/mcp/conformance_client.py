@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +131,28 @@ async def call_all(asked: Asked) -> tuple[int, list[str]]:
 
 @asynccontextmanager
 async def client_at(path: Path) -> AsyncIterator[str]:
-    """The command that the kit starts as a client, as long as this is awake; each is one life of a connection."""
+    """The command that the kit starts as a client, as long as this is awake; each is one life of a connection.
+
+    The kit ends clients as it likes, one that has not asked yet too: no connection is left to the garbage collector.
+    """
+    answering = set[asyncio.Task[None]]()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        code, said = await call_all(msgspec.json.decode(await reader.readline(), type=Asked))
-        writer.write("\n".join([str(code), *said]).encode())
-        writer.close()
+        try:
+            if line := await reader.readline():
+                code, said = await call_all(msgspec.json.decode(line, type=Asked))
+                writer.write("\n".join([str(code), *said]).encode())
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
 
-    async with await asyncio.start_unix_server(answer, path):
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answering.add(task := asyncio.create_task(answer(reader, writer)))
+        task.add_done_callback(answering.discard)
+
+    async with await asyncio.start_unix_server(connected, path):
         yield f"{sys.executable} -S -E {Path(__file__).with_name('conformance_call.py')} {path}"
+    for task in tuple(answering):
+        task.cancel()
+    await asyncio.gather(*answering, return_exceptions=True)

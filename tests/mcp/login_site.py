@@ -27,6 +27,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 
 from angelia.tools.mcp.logins import LoginPerson, Returned, StoredLogin
+from tests.ports import free_port
 
 
 class Authority(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
@@ -168,7 +169,7 @@ def visitor(**changed: str) -> LoginPerson:
         query = {name: values[0] for name, values in parse_qs(urlsplit(back[-1]).query).items()} | changed
         return Returned(query["code"], query["state"], query.get("iss", ""))
 
-    return LoginPerson("http://127.0.0.1:9/callback", show, returned)
+    return LoginPerson(f"http://127.0.0.1:{free_port()}/callback", show, returned)
 
 
 class KeptLogins:

@@ -5,7 +5,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.memory import create_client_server_memory_streams
 from msgspec import Struct
 
 from angelia import Act, tool
@@ -16,6 +19,7 @@ from angelia.faces.mcp.tools import TOOLS
 from angelia.service.app import App
 from angelia.service.settings.config import load
 from angelia.tools.function_tool import given_tools
+from angelia.tools.mcp.client import Elicit, Hooks, talking
 from mcp import Client
 from tests.python.programs import MODEL, Program
 
@@ -57,12 +61,36 @@ def words(result: types.CallToolResult) -> str:
 @asynccontextmanager
 async def served(program: Program, era: str = "auto", **client: Any) -> AsyncIterator[Caller]:
     """A client of a server that asks the scripted model; `era` is `legacy` for the protocol of before 2026-07-28."""
+    async with serving(program) as (app, asks, server), Client(server, mode=era, cache=None, **client) as connected:
+        yield Caller(connected, app, asks)
+
+
+@asynccontextmanager
+async def served_to_us(program: Program, elicit: Elicit) -> AsyncIterator[Caller]:
+    """The same for the client that our own conversations have, in the words of 2025-11-25."""
+    async with serving(program) as (app, asks, server):
+
+        @asynccontextmanager
+        async def way() -> AsyncIterator[Any]:
+            options = server.create_initialization_options()
+            async with create_client_server_memory_streams() as (ours, theirs), anyio.create_task_group() as group:
+                group.start_soon(server.run, *theirs, options)
+                yield ours
+                group.cancel_scope.cancel()
+
+        hooks = Hooks(lambda: None, lambda: None, elicit=elicit)
+        async with talking(way, hooks) as client:
+            yield Caller(client, app, asks)
+
+
+@asynccontextmanager
+async def serving(program: Program) -> AsyncIterator[tuple[App, Asks, Server[Any]]]:
+    """A server that asks the scripted model."""
     given = given_tools([book], ())
     app = await App.open(load(program.home, os.environ, flags={"model": MODEL}), dict(os.environ), tools=given)
     asks = Asks(app, program.work)
     try:
-        async with Client(AngeliaMcpServer(app, asks, TOOLS).library, mode=era, cache=None, **client) as connected:
-            yield Caller(connected, app, asks)
+        yield app, asks, AngeliaMcpServer(app, asks, TOOLS).library
     finally:
         await asks.close()
         await app.close()

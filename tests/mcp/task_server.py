@@ -1,7 +1,7 @@
-"""A server of the Model Context Protocol that takes calls on as tasks (`io.modelcontextprotocol/tasks`, 2026-07-28).
+"""A server of the Model Context Protocol that takes calls on as tasks, in the words of 2026-07-28 or of 2025-11-25.
 
-`python task_server.py FOLDER`: `FOLDER/state` is what a task says of itself, in JSON, and working where there is none;
-what it is asked for is noted in `FOLDER/asked`, what it is answered in `FOLDER/answered`.
+`python task_server.py FOLDER [VERSION]`: `FOLDER/state` is what a task says of itself, in JSON, and working where
+there is none; what it is asked for is noted in `FOLDER/asked`, what it is answered in `FOLDER/answered`.
 """
 
 import json
@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FOLDER, VERSION = Path(sys.argv[1]), "2026-07-28"
+FOLDER = Path(sys.argv[1])
+VERSION = sys.argv[2] if sys.argv[2:] else "2026-07-28"
 TASKS = "io.modelcontextprotocol/tasks"
 ABLE: dict[str, Any] = {"tools": {}, "extensions": {TASKS: {}}}
 ABOUT = {"createdAt": "2026-07-28T10:00:00Z", "lastUpdatedAt": "2026-07-28T10:00:00Z", "ttlMs": None}
@@ -46,6 +47,67 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
             return None
 
 
+CORE_ABLE: dict[str, Any] = {"tools": {}, "tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}}
+CORE_ABOUT = {"createdAt": "2025-11-25T10:00:00Z", "lastUpdatedAt": "2025-11-25T10:00:00Z", "ttl": None}
+
+
+def core_answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """The same where tasks are of the protocol's core: the result is fetched apart, and questions come beside it."""
+    task: dict[str, Any] = {"taskId": "t1", **CORE_ABOUT, "pollInterval": 100}
+    match method:
+        case "initialize":
+            about = {"name": "oven", "version": "1"}
+            return {"protocolVersion": VERSION, "capabilities": CORE_ABLE, "serverInfo": about}
+        case "tools/list":
+            return {"tools": [{**OVEN, "execution": {"taskSupport": "required"}}]}
+        case "tools/call" if params.get("task"):
+            return {"task": {**task, "status": "working"}}
+        case "tasks/get" if (found := state()).get("status") != "forgotten":
+            told: dict[str, Any] = {key: found[key] for key in ("status", "statusMessage") if key in found}
+            return {**task, **told}
+        case "tasks/result" if (found := state()).get("status") == "input_required":
+            [asked] = found["inputRequests"].values()
+            asked["params"]["_meta"] = {"io.modelcontextprotocol/related-task": {"taskId": "t1"}}
+            write({"jsonrpc": "2.0", "id": "q1", **asked})
+            return {}  # once it has ended
+        case "tasks/result":
+            return state().get("result")
+        case "tasks/cancel":
+            (FOLDER / "state").write_text(json.dumps({"status": "cancelled", "statusMessage": "taken back"}))
+            return {**task, "status": "cancelled"}
+        case _:
+            return None
+
+
+def write(message: dict[str, Any]) -> None:
+    """Say something."""
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def core_handle(message: dict[str, Any]) -> None:
+    """One message of the other side, to a server that knows 2025-11-25 alone."""
+    global waiting
+    method, params, number = message.get("method", ""), message.get("params") or {}, message.get("id")
+    if number == "q1":
+        done = {"status": "completed", "result": {"content": []}}
+        (FOLDER / "answered").write_text(json.dumps({"whom": message["result"]}))
+        (FOLDER / "state").write_text(json.dumps(done))
+        write({"jsonrpc": "2.0", "id": waiting, "result": done["result"]})
+    if number is None or not method:
+        return
+    with (FOLDER / "asked").open("a") as file:
+        file.write(f"{method}\n")
+    result = core_answer(method, params)
+    if result == {}:
+        waiting = number
+    elif result is None:
+        failed = state().get("error") or {"code": -32602, "message": "Task not found"}
+        write({"jsonrpc": "2.0", "id": number, "error": failed})
+    else:
+        write({"jsonrpc": "2.0", "id": number, "result": result})
+
+
 def handle(message: dict[str, Any]) -> None:
     """One message of the other side."""
     method, params, number = message.get("method", ""), message.get("params") or {}, message.get("id")
@@ -61,9 +123,9 @@ def handle(message: dict[str, Any]) -> None:
         said["error"] = {"code": -32602, "message": "Task not found"}
     else:
         said["result"] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"} | result
-    sys.stdout.write(json.dumps(said) + "\n")
-    sys.stdout.flush()
+    write(said)
 
 
+waiting: Any = None
 for line in sys.stdin:
-    handle(json.loads(line))
+    (handle if VERSION == "2026-07-28" else core_handle)(json.loads(line))

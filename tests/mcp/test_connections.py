@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable
 from angelia.tools.mcp.server import ServerProgram, Site, given
 from angelia.tools.mcp.servers import trouble
 from tests.mcp.reached import bare, only, reached, seen
+from tests.ports import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -147,13 +147,6 @@ async def answering(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
     writer.write(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
     await writer.drain()
     writer.close()
-
-
-def free_port() -> int:
-    """A port at which nobody listens."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])

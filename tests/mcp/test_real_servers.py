@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,6 +20,7 @@ from angelia.tools.mcp.results import outcome_of
 from angelia.tools.mcp.server import ServerProgram, Site, given
 from tests.mcp.reached import only, reached
 from tests.npm import installed
+from tests.ports import free_port
 from tests.promise.lives import ROOT
 
 pytestmark = pytest.mark.anyio
@@ -35,13 +35,6 @@ async def in_time() -> AsyncIterator[None]:
     """Nothing here waits for ever."""
     async with asyncio.timeout(300):
         yield
-
-
-def free_port() -> int:
-    """A port at which nobody listens yet."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @asynccontextmanager

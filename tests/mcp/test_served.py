@@ -31,7 +31,8 @@ from angelia.tools.mcp.server import ServerProgram, Site, given
 from angelia.tools.port import ToolOutcome
 from tests.chats.town import town
 from tests.mcp.reached import only, reached
-from tests.mcp.test_real_servers import PYTHONPATH, free_port, listening
+from tests.mcp.test_real_servers import PYTHONPATH, listening
+from tests.ports import free_port
 
 pytestmark = pytest.mark.anyio
 

@@ -135,6 +135,7 @@ async def test_a_yes_is_asked_of_the_person_at_the_client(
     assert "book a table (bistro.example)?" in asked[0].message
     assert len(asked) == 1
     assert [type(one) for one in facts if isinstance(one, e.ApprovalGiven | e.ApprovalRefused)] == [fact]
+    assert not [one for one in facts if isinstance(one, e.ApprovalGiven) and one.scope is not e.Scope.ONCE]
     assert ("is booked" in model.requests[1].heard.messages[-1].results[0].text) is (fact is e.ApprovalGiven)
 
 

@@ -8,13 +8,17 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
+import mcp_types as types
 import pytest
 
 from angelia.core import entry as e
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import hang, say
-from angelia.tools.mcp.failures import ServerLost
+from angelia.tools.mcp.call_person import NOBODY
+from angelia.tools.mcp.connection import McpConnection
+from angelia.tools.mcp.failures import ServerLost, Unavailable
 from angelia.tools.mcp.server import ServerProgram, given
+from angelia.tools.mcp.task_look import TaskTaken
 from tests.mcp.reached import only, reached
 from tests.python.conftest import program
 from tests.python.programs import Program
@@ -44,6 +48,22 @@ def running(*argv: str) -> int:
     raise AssertionError("nothing runs it")
 
 
+async def called_again(server: McpConnection, asking: dict[str, str]) -> None:
+    """Ask once more, of whichever life answers."""
+    while True:
+        with suppress(ServerLost, Unavailable):
+            await server.call("ask", asking, quiet)
+
+
+async def ended(server: McpConnection, task: str) -> types.CallToolResult:
+    """What a task has come to."""
+    while True:
+        look = await server.look_at_task(task, NOBODY)
+        if look.result:
+            return look.result
+        await asyncio.sleep(0.05)
+
+
 async def test_what_was_asked_outlives_a_killed_server_and_is_not_asked_twice(program: Program, tmp_path: Path) -> None:
     async with ModelServer([hang(), say("The south bed.")]) as model:
         env = program.environment(model.base_url)
@@ -51,14 +71,14 @@ async def test_what_was_asked_outlives_a_killed_server_and_is_not_asked_twice(pr
         async with reached(tmp_path, ServerProgram(argv, given(env), tuple(env))) as (servers, _):
             server = only(servers)
             asking = {"question": "Which bed?", "key": "k1"}
-            early = await server.call("ask", {**asking, "seconds": 0}, quiet)
-            assert early.structured_content["state"] == "working"
-            waiting = asyncio.create_task(server.call("ask", asking, quiet))
+            with pytest.raises(TaskTaken, match="k1"):
+                await server.call("ask", asking, quiet)
             await model.when(lambda one: len(one.requests) == 1)
             os.kill(running(*argv), signal.SIGKILL)
-            with pytest.raises(ServerLost):
-                await waiting
-            answer = await server.call("ask", asking, quiet)
+            with pytest.raises(TaskTaken, match="k1"):
+                await called_again(server, asking)
+            answer = await ended(server, "k1")
+    assert answer.structured_content
     assert answer.structured_content["state"] == "answered"
     facts = await program.facts(answer.structured_content["conversation"])
     assert len([fact for fact in facts if isinstance(fact, e.UserSaid)]) == 1

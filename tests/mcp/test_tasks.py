@@ -64,18 +64,25 @@ class Oven:
         return (self._folder / "asked").read_text().splitlines().count(method)
 
 
+@pytest.fixture(params=["2026-07-28", "2025-11-25"])
+def version(request: pytest.FixtureRequest) -> str:
+    """The protocol in whose words tasks are spoken of."""
+    return str(request.param)
+
+
 @asynccontextmanager
-async def oven(folder: Path, **state: Any) -> AsyncIterator[Oven]:
+async def oven(folder: Path, version: str, **state: Any) -> AsyncIterator[Oven]:
     """A server that takes calls on, reached."""
-    async with reached(folder, ServerProgram((sys.executable, SERVER, str(folder)), given({}))) as (servers, _):
+    program = ServerProgram((sys.executable, SERVER, str(folder), version), given({}))
+    async with reached(folder, program) as (servers, _):
         found = Oven(folder, servers)
         if state:
             found.becomes(state)
         yield found
 
 
-async def test_a_task_that_is_soon_done_is_the_result_of_its_call(tmp_path: Path) -> None:
-    async with oven(tmp_path, status="working", statusMessage="It rises.") as bread:
+async def test_a_task_that_is_soon_done_is_the_result_of_its_call(tmp_path: Path, version: str) -> None:
+    async with oven(tmp_path, version, status="working", statusMessage="It rises.") as bread:
         baking = asyncio.create_task(bread.bake())
         async with asyncio.timeout(60):
             while "It rises.\n" not in bread.bench.seen:  # noqa: ASYNC110 - another process tells in its time
@@ -87,14 +94,14 @@ async def test_a_task_that_is_soon_done_is_the_result_of_its_call(tmp_path: Path
     assert bread.asked("tools/call") == 1
 
 
-async def test_what_a_task_asks_is_put_to_the_person(tmp_path: Path) -> None:
+async def test_what_a_task_asks_is_put_to_the_person(tmp_path: Path, version: str) -> None:
     asked: list[OfServer] = []
 
     async def ann(effect: OfServer) -> PersonReply:
         asked.append(effect)
         return Said("Ann")
 
-    async with oven(tmp_path, status="input_required", inputRequests={"whom": ASKS}) as bread:
+    async with oven(tmp_path, version, status="input_required", inputRequests={"whom": ASKS}) as bread:
         outcome = await bread.bake(replace(bread.bench.context(), ask=ann))
     [question] = asked
     assert isinstance(question, AnswerServer)
@@ -114,19 +121,19 @@ async def test_what_a_task_asks_is_put_to_the_person(tmp_path: Path) -> None:
     ],
 )
 async def test_a_task_that_comes_to_nothing_says_so(
-    tmp_path: Path, state: dict[str, Any], status: CallStatus, said: str
+    tmp_path: Path, version: str, state: dict[str, Any], status: CallStatus, said: str
 ) -> None:
-    async with oven(tmp_path, **state) as bread:
+    async with oven(tmp_path, version, **state) as bread:
         outcome = await bread.bake()
     assert outcome.status is status
     assert said in text_of(outcome)
 
 
 async def test_a_long_task_goes_on_behind_its_result_and_its_end_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote_tasks, "PATIENCE_S", 0.3)
-    async with oven(tmp_path) as bread:
+    async with oven(tmp_path, version) as bread:
         outcome = await bread.bake()
         assert outcome.goes_on == Work(e.WorkKind.REMOTE_TASK, "s1: bake")
         assert "goes on with this as a task" in text_of(outcome)
@@ -134,9 +141,9 @@ async def test_a_long_task_goes_on_behind_its_result_and_its_end_is_told(
         assert text_of(await bread.bench.end()) == "a loaf"
 
 
-async def test_what_goes_on_can_be_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_goes_on_can_be_taken_back(tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_tasks, "PATIENCE_S", 0.3)
-    async with oven(tmp_path) as bread:
+    async with oven(tmp_path, version) as bread:
         context = bread.bench.context()
         await bread.bake(context)
         assert not await bread.servers.tasks.end(CallId("c99_0"))
@@ -144,8 +151,8 @@ async def test_what_goes_on_can_be_taken_back(tmp_path: Path, monkeypatch: pytes
         assert "was cancelled: taken back" in text_of(await bread.bench.end())
 
 
-async def test_a_stopped_call_takes_its_task_back(tmp_path: Path) -> None:
-    async with oven(tmp_path) as bread:
+async def test_a_stopped_call_takes_its_task_back(tmp_path: Path, version: str) -> None:
+    async with oven(tmp_path, version) as bread:
         baking = asyncio.create_task(bread.bake())
         async with asyncio.timeout(60):
             while not bread.bench.submitted.job:  # noqa: ASYNC110 - another process tells in its time
@@ -156,21 +163,21 @@ async def test_a_stopped_call_takes_its_task_back(tmp_path: Path) -> None:
 
 
 async def test_what_goes_on_when_the_conversation_is_left_is_told_as_unknown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote_tasks, "PATIENCE_S", 0.3)
-    async with oven(tmp_path) as bread:
+    async with oven(tmp_path, version) as bread:
         await bread.bake()
     [left] = bread.bench.ends
     assert left.status is CallStatus.UNKNOWN
     assert "nobody looks at it any more" in text_of(left)
 
 
-async def test_a_life_after_a_kill_follows_the_task_and_calls_nothing_once_more(tmp_path: Path) -> None:
+async def test_a_life_after_a_kill_follows_the_task_and_calls_nothing_once_more(tmp_path: Path, version: str) -> None:
     folder = tmp_path / "server"
     folder.mkdir()
     sets = (
-        f"mcp.servers.oven.command={json.dumps([sys.executable, SERVER, str(folder)])}",
+        f"mcp.servers.oven.command={json.dumps([sys.executable, SERVER, str(folder), version])}",
         "mcp.servers.oven.allow=true",
         "mcp.patience=60",
     )

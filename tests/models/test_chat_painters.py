@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from google.genai import types as google
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import ConfigDict, TypeAdapter, with_config
 
@@ -75,6 +74,8 @@ async def answering(reply: dict[str, Any]) -> AsyncIterator[tuple[str, list[Http
 
 
 async def test_gemini_is_asked_as_google_publishes_it_with_the_very_bytes() -> None:
+    from google.genai import types as google  # a second, that few processes need to spend
+
     wish = PaintWish("Blue.", (A_RED, SourcePicture(BLUE, "image/png")), size=AspectRatio(16, 9))
     async with (
         answering(PAINTED) as (url, asked),
@@ -98,6 +99,8 @@ async def test_gemini_is_asked_as_google_publishes_it_with_the_very_bytes() -> N
 
 
 def test_a_field_that_google_does_not_know_would_be_seen() -> None:
+    from google.genai import types as google  # a second, that few processes need to spend
+
     with pytest.raises(ValueError, match="Extra inputs"):
         google.GenerateContentConfig.model_validate({"imageShape": "16:9"})
 

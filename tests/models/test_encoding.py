@@ -2,12 +2,10 @@
 
 import base64
 import json
+from functools import cache
 from typing import Any
 
 import pytest
-from anthropic.types.message_create_params import MessageCreateParamsStreaming
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
 from pydantic import TypeAdapter, ValidationError
 
 from angelia.context.request import ModelRequest, OpenedBytes, RequestMessage, Shown
@@ -38,11 +36,19 @@ from tests.models.shapes import (
 
 pytestmark = pytest.mark.anyio
 
-TYPED: dict[str, TypeAdapter[Any]] = {
-    "openai-chat": TypeAdapter(CompletionCreateParamsStreaming),
-    "openai-responses": TypeAdapter(ResponseCreateParamsStreaming),
-    "anthropic": TypeAdapter(MessageCreateParamsStreaming),
-}
+
+@cache
+def typed() -> dict[str, TypeAdapter[Any]]:
+    """What each vendor publishes; imported by whoever runs these tests, for it takes seconds."""
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+    from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
+
+    return {
+        "openai-chat": TypeAdapter(CompletionCreateParamsStreaming),
+        "openai-responses": TypeAdapter(ResponseCreateParamsStreaming),
+        "anthropic": TypeAdapter(MessageCreateParamsStreaming),
+    }
 
 
 async def sent(name: str, asked: ModelRequest, model: Profile | None = None) -> Any:
@@ -50,7 +56,7 @@ async def sent(name: str, asked: ModelRequest, model: Profile | None = None) -> 
     spoken = wire(name, model)
     outgoing = spoken.outgoing(asked, await Fragments(spoken.encode).of(asked), KEY)
     body = json.loads(outgoing.body)
-    read_through(TYPED[name].validate_python(body))
+    read_through(typed()[name].validate_python(body))
     return body
 
 
@@ -72,7 +78,7 @@ def test_the_typed_requests_do_refuse_what_is_wrong() -> None:
         "messages": [{"role": "user", "content": [{"type": "text"}]}],
     }
     with pytest.raises(ValidationError):
-        read_through(TYPED["anthropic"].validate_python(wrong))
+        read_through(typed()["anthropic"].validate_python(wrong))
 
 
 def thread(name: str, body: Any) -> Any:

@@ -20,7 +20,7 @@ from angelia.core.errors import BadInput, MissingLibrary, MissingPart, ModelErro
 from angelia.core.failure import FailureKind
 from angelia.faces.cli.checkup.check_result import CheckState
 from angelia.faces.cli.checkup.home import look_at_home
-from angelia.faces.cli.weights import fetched
+from angelia.faces.cli.weights import fetched, in_lines
 from angelia.models.local.chat import chat_of, fitted, most_tokens
 from angelia.models.local.provider import LocalProvider, local_profile
 from angelia.models.local.weights import WEIGHTS, found_weights, window_of
@@ -129,7 +129,7 @@ def test_a_library_of_the_system_that_is_missing_is_named_with_its_package_befor
 @pytest.mark.anyio
 async def test_no_weights_are_fetched_for_what_cannot_be_loaded(tmp_path: Path) -> None:
     with pytest.raises(MissingLibrary, match="libgomp1"):
-        await fetched(WEIGHTS["smollm2"], tmp_path / "models", pytest.fail)
+        await fetched(WEIGHTS["smollm2"], tmp_path / "models", in_lines(pytest.fail))
     assert not (tmp_path / "models").exists()
 
 

@@ -1,10 +1,10 @@
-"""Takes out one rule after the other in a copy of the tree; its test must see it: `python -m tests.mutants`.
+"""Takes out one rule after the other in a copy of the tree; its test must see it: `python -m tests.mutants --help`.
 
 A row of `mutants.toml` says what is taken out: `old` stands exactly once in `file`, `new` is put in its place, and
-`test` must pass before and fail after. A row that does not apply any more is a failure too. Words after the command
-choose the rows whose `says` holds one of them.
+`test` must pass before and fail after. A row that does not apply any more is a failure too.
 """
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -30,11 +30,23 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     new: str
     test: str
 
+    @property
+    def words(self) -> str:
+        """By what it is chosen."""
+        return f"{self.says} {self.test} {self.file}"
+
 
 def main(words: Sequence[str]) -> int:
-    """Try the chosen rows; 1 if one of them lives."""
+    """Try the rows that the command line chooses; 1 if one of them lives."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Take rules out; a test must see it.")
+    parser.add_argument("text", nargs="*", help="only rows that say one of these, or have it in their test or file")
+    parser.add_argument("--list", action="store_true", help="name the rows and end")
+    given = parser.parse_args(words)
     rows = convert(tomllib.loads((Path(__file__).parent / "mutants.toml").read_text())["mutant"], list[Mutant])
-    chosen = [row for row in rows if not words or any(word in row.says for word in words)]
+    chosen = [row for row in rows if not given.text or any(text in row.words for text in given.text)]
+    if given.list or not chosen:
+        print("\n".join(f"{row.test}  {row.says}" for row in chosen) or "No row says that.")
+        return 0 if chosen else 2
     with tempfile.TemporaryDirectory() as folder:
         copy = copied(Path(folder))
         if ended := pytest_ends(copy, sorted({row.test for row in chosen})):

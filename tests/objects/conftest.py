@@ -10,8 +10,14 @@ from angelia.store.objects.folder import FolderObjects
 from angelia.store.objects.port import ObjectStore
 from angelia.store.objects.s3 import S3Objects
 from tests.objects.s3_server import BUCKET, Line, credentials, s3_server
+from tests.objects.seaweedfs import SeaweedFS, seaweedfs_server
 
 _NUMBERS = count()
+
+
+def fresh_prefix() -> str:
+    """An address where nothing is, in the bucket that each server has."""
+    return f"s3://{BUCKET}/home/{next(_NUMBERS)}"
 
 
 @pytest.fixture(scope="session")
@@ -20,10 +26,16 @@ def s3() -> Iterator[int]:
         yield port
 
 
+@pytest.fixture(scope="session")
+def seaweedfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
+    with seaweedfs_server(tmp_path_factory.mktemp("weed")) as server:
+        yield server
+
+
 @pytest.fixture
 def prefix(s3: int) -> str:
     """An address in the bucket where nothing is."""
-    return f"s3://{BUCKET}/home/{next(_NUMBERS)}"
+    return fresh_prefix()
 
 
 @pytest.fixture
@@ -34,12 +46,16 @@ def line(s3: int) -> Iterator[Line]:
     line.close()
 
 
-@pytest.fixture(params=["folder", "s3"])
+REAL_SEAWEEDFS = pytest.param("seaweedfs", marks=pytest.mark.real("seaweedfs"))
+
+
+@pytest.fixture(params=["folder", "s3", REAL_SEAWEEDFS])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], ObjectStore]:
     """Gives ways to one empty store."""
     if request.param == "folder":
         folder = tmp_path / "elsewhere"
         folder.mkdir()
         return lambda: FolderObjects(folder)
-    port, address = request.getfixturevalue("s3"), request.getfixturevalue("prefix")
+    address, found = fresh_prefix(), request.getfixturevalue(request.param)
+    port = found.port if isinstance(found, SeaweedFS) else found
     return lambda: S3Objects(address, credentials(port))

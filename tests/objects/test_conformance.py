@@ -1,4 +1,4 @@
-"""Both stores of objects keep what the port promises."""
+"""Each store of objects keeps what the port promises; that of S3 on two servers of different origin."""
 
 from collections.abc import Callable
 from pathlib import Path

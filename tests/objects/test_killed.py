@@ -15,7 +15,9 @@ from angelia.store.sql import upkeep
 from angelia.store.sql.database import Database
 from tests import nursery
 from tests.objects.child import NAME, SIZE
+from tests.objects.conftest import REAL_SEAWEEDFS, fresh_prefix
 from tests.objects.s3_server import credentials
+from tests.objects.seaweedfs import SeaweedFS
 
 pytestmark = pytest.mark.anyio
 
@@ -29,13 +31,14 @@ POINTS = [
 ]
 
 
-@pytest.fixture(params=["folder", "s3"])
+@pytest.fixture(params=["folder", "s3", REAL_SEAWEEDFS])
 def elsewhere(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Mapping[str, str]]:
     """An address where nothing is, and the environment by which it is reached."""
     if request.param == "folder":
         (tmp_path / "elsewhere").mkdir()
         return str(tmp_path / "elsewhere"), {}
-    return request.getfixturevalue("prefix"), credentials(request.getfixturevalue("s3"))
+    found = request.getfixturevalue(request.param)
+    return fresh_prefix(), credentials(found.port if isinstance(found, SeaweedFS) else found)
 
 
 @pytest.mark.parametrize("point", POINTS)

@@ -194,6 +194,7 @@ def test_the_command_line_previews_asks_and_tells(tmp_path: Path) -> None:
     asyncio.run(begin())
     preview = place.run("people", "erase", str(ANN), "--dry-run")
     assert "1 conversation of their own (8 entries), 21 entries in 2 of others" in preview.out
+    assert "In 1 turn others were heard, too: what was answered there stays." in preview.out
     asked = place.run("people", "erase", str(ANN))
     assert asked.code == 2
     assert "asks twice" in asked.err

@@ -80,7 +80,7 @@ def _say_yes() -> None:
 
 async def _approve(session: Session, asked: e.ApprovalAsked) -> None:
     with suppress(BadInput):  # somebody else was faster
-        await session.approve(asked.call, by=OWNER)
+        await session.approve(asked, by=OWNER)
 
 
 def _acknowledge(*, early: bool) -> None:

@@ -15,6 +15,7 @@ from angelia.testing.model.pictures import one_colour
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
+from tests.media_forks import FORKED
 from tests.promise.lives import CHAT, Place
 
 ANSWER = "All done: the counter moved and the report is sent."
@@ -67,6 +68,7 @@ async def lived(folder: Path, point: str, entry: str = APPROVING, wire: str = CH
     """Live the story, be killed at `point`, and go on; say it again if it was never stored."""
     async with ModelServer(SCRIPT) as server:
         place = furnished(folder, server, wire)
+        place.env |= FORKED
         first = await place.ask(*question(place), at=point, entry=entry)
         left = await place.entries()
         second = await place.ask("--continue", entry=entry) if left else await place.ask(*question(place), entry=entry)

@@ -28,6 +28,7 @@ from angelia.testing.painters.server import (
     ReceivedPaint,
 )
 from tests.promise.lives import PYTHON, WIRES, Place
+from tests.store.test_picture_metadata import SECRETS, jpeg
 
 pytestmark = pytest.mark.anyio
 
@@ -116,7 +117,7 @@ async def test_the_second_one_but_blue(tmp_path: Path, wire: str) -> None:
 
 async def test_a_picture_that_the_person_sent_is_changed_as_the_very_bytes(tmp_path: Path) -> None:
     photo = tmp_path / "photo.jpg"
-    photo.write_bytes(one_colour("orange", form="JPEG"))
+    photo.write_bytes(jpeg(6))
     script = by_replies([paints(prompt="Blue.", pictures=["inbox/photo.jpg"]), say("Done.")])
     async with ImagesServer(lambda request: MadePictures((BLUE,))) as brush, ModelServer(script) as server:
         place = Place(tmp_path, server, sets=at_brush(brush))
@@ -124,6 +125,7 @@ async def test_a_picture_that_the_person_sent_is_changed_as_the_very_bytes(tmp_p
         assert life.status == 0, life.stderr
     assert [one.data for one in brush.requests[0].pictures] == [photo.read_bytes()]
     assert brush.requests[0].pictures[0].mime == "image/jpeg"
+    assert not [secret for secret in SECRETS for image in server.requests[0].heard.media if secret in image.data]
 
 
 async def test_what_it_cost_is_booked_where_it_was_spent_and_nowhere_else(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ten thousand random conversations, interrupted as life interrupts them: each request extends the one before."""
+"""Random conversations by the thousand, interrupted as life interrupts them: each request extends the one before."""
 
 import random
 import re
@@ -16,11 +16,12 @@ from angelia.models.wires import anthropic, openai_chat, openai_responses
 from angelia.models.wires.fragments import Fragments
 from angelia.models.wires.wire import Wire
 from angelia.testing.logs.random_logs import log_from
+from tests.examples import TIMES
 
 pytestmark = pytest.mark.anyio
 
-LOGS = 10_000
-"""Shared by the three wires."""
+LOGS = 10_000 if TIMES else 1_500
+"""Shared by the three wires; ten thousand in `make soak`."""
 
 MAKERS: dict[str, Callable[[Profile, OpenMedia], Wire]] = {
     "openai-chat": openai_chat.ChatWire,

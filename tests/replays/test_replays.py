@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from angelia.sandboxes.workspace import earlier_files_folder
+from angelia.service.conversation.earlier_folders import laying_out, tidy_earlier_folders
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, say
@@ -99,6 +101,36 @@ async def test_a_fork_has_the_files_as_they_were(tmp_path: Path) -> None:
     (copy,) = (tmp_path / "home-work" / "copies").iterdir()
     assert {file.name: file.read_text() for file in copy.iterdir()} == {"kept.txt": "kept", "words.txt": "one\ntwo\n"}
     assert (place.workspace / "words.txt").read_text() == "one\ntwo\nbroken\nfour\n"
+
+
+@pytest.mark.parametrize("at", ["earlier.copied", "earlier.taken_back"])
+async def test_what_a_killed_fork_had_not_laid_out_to_its_end_is_gone_after_the_next_start(
+    tmp_path: Path, at: str
+) -> None:
+    copies = tmp_path / "home-work" / "copies"
+    async with ModelServer(writes) as server:
+        place = Place(tmp_path, server)
+        await place.ask("Write.")
+        source = await place.conversation()
+        await nursery.run_killed_at(f"{at}:1", ["fork", source, "--files"], place.env)
+        assert [folder.suffix for folder in copies.iterdir()] == [".part"], "no whole one is taken for it"
+        forked = await nursery.run(["fork", source, "--files"], place.env)
+        assert forked.status == 0, forked.stderr
+    (copy,) = copies.iterdir()
+    assert copy.suffix == ""
+    assert (copy / "words.txt").exists()
+
+
+async def test_what_somebody_lays_out_just_now_is_left(tmp_path: Path) -> None:
+    target = earlier_files_folder(tmp_path / "home") / "x"
+    with laying_out(target) as part:
+        (part / "file").touch()
+        await tidy_earlier_folders(tmp_path / "home")
+        assert (part / "file").exists()
+    assert (target / "file").exists()
+    with pytest.raises(OSError, match="full"), laying_out(target.with_name("y")):
+        raise OSError("full")
+    assert [folder.name for folder in target.parent.iterdir()] == ["x"]
 
 
 async def test_the_copy_in_which_a_fork_worked_goes_with_the_last_conversation_in_it(tmp_path: Path) -> None:

@@ -137,6 +137,6 @@ class Scene(Struct, frozen=True):
             path
             for folder in (self.work.parent, self.person)
             for path in folder.rglob("*")
-            if path.is_file() and not path.is_relative_to(self.own)
+            if path.is_file() and not path.is_symlink() and not path.is_relative_to(self.own)
         ]
         return [str(path) for path in files if MARK.encode() in path.read_bytes()]

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.sandboxes.docker.engine import DaemonRefused, DockerEngine
+
 from .rootfs import make_root
 
 IMAGE = "angelia-test:1"
@@ -57,6 +59,23 @@ class Daemon(Struct, frozen=True):
     def containers(self) -> list[str]:
         """The names of all there are, running or not."""
         return self.docker("ps", "-a", "--format", "{{.Names}}").split()
+
+    async def removed(self) -> None:
+        """Until every container that there is now is removed, which those that nobody needs do by themselves.
+
+        Raises:
+            TimeoutError: one stays.
+        """
+        engine = DockerEngine(self.socket)
+        async with asyncio.timeout(60):
+            for name in self.containers():
+                try:
+                    query = {"condition": "removed"}
+                    await engine.call("POST", f"/containers/{name}/wait", query=query, deed="wait for its end")
+                except DaemonRefused as error:
+                    if error.status != 404:
+                        raise
+        await engine.close()
 
 
 @contextmanager

@@ -1,13 +1,12 @@
 """A process of ours that works in several sandboxes at once, and is killed wherever it happens to be.
 
-python -m tests.sandboxes.left_behind FOLDER SOCKET LIFE KILL_AT
+Its words are FOLDER SOCKET LIFE KILL_AT.
 """
 
 import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 
@@ -26,8 +25,8 @@ from tests.promise import doors
 from .daemon import IMAGE
 
 KINDS = ("confined", "confined", "outside", "outside", "docker")
-SLEEP = "97531.25"
-"""Seconds that nobody sleeps but what these conversations leave behind."""
+SLEEP = f"97531.{os.getpid()}"
+"""Seconds that nobody sleeps but what these conversations leave behind; another run of this may have been killed."""
 TREE = f"(setsid sleep {SLEEP} >/dev/null 2>&1 &); (env -i sleep {SLEEP} &); seq 1 200000 >made; sha256sum made"
 MODEL = "openai-chat:m"
 
@@ -84,14 +83,10 @@ async def _converse(app: App, workspace: Path, kind: str) -> None:
     await session.settled()
 
 
-def main(words: Sequence[str]) -> None:
+def main() -> None:
     """Live, and be killed: at the latest when all is done, with everything still open."""
-    folder, socket, life, kill_at = words
+    folder, socket, life, kill_at = sys.argv[1:]
     doors._say_yes()
     on_crash_point(Killer(int(kill_at)))
     asyncio.run(live(Path(folder), socket, life))
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -11,14 +11,15 @@ from angelia.sandboxes.apptainer.sandbox import ApptainerSandbox
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandboxes.checks import FULL, SandboxCheck, checks
+from angelia.testing.sandboxes.checks import SandboxCheck, checks
 
 from .apptainer import Images
+from .sizes import SIZES
 
 
 @pytest.mark.anyio
 @pytest.mark.real("apptainer")
-@pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)
 async def test_in_an_instance(check: SandboxCheck, apptainer: Images, tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:

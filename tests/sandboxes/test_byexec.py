@@ -22,11 +22,12 @@ from .by_commands_sandbox import (
     SandboxThatMangles,
     SandboxThatOnlyStarts,
 )
+from .sizes import SIZES
 
 pytestmark = pytest.mark.anyio
 
 FILES = {claim.__name__.replace("_", " ") for claim in FILE_CLAIMS}
-CHECKS = [check for check in checks(Sizes(real=20 * MB)) if check.name in FILES]
+CHECKS = [check for check in checks(Sizes(real=20 * MB, races=SIZES.races)) if check.name in FILES]
 """More pieces than one; at their full size they are those of a container's workspace in memory, by the same scripts."""
 SMALL = [
     check

@@ -1,13 +1,15 @@
 """What opens media sees the system and its own code: no network, no home, nothing that can be written."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.local.confined_program import confined_prefix
+from angelia.sandboxes.local.confined_program import confined_prefix, start_confined
 from angelia.sandboxes.local.confinement import Confined, confinement
 from angelia.store.media.processes import MediaProcesses, program_folders
 from tests.store.drawn import pdf, picture
@@ -58,6 +60,21 @@ def test_it_sees_the_system_and_its_code_and_no_more(tmp_path: Path) -> None:
     assert seen["written"] == ["OSError", "OSError"], "read-only file systems"
     assert seen["code"] == ["secret.txt"]
     assert set(seen["top"]).isdisjoint({"var", "srv", "mnt", "boot"})
+
+
+def test_one_signal_reaches_all_of_it(tmp_path: Path) -> None:
+    """Until bubblewrap has set everything up, its inner process does not end with the outer one."""
+    os.mkfifo(begun := tmp_path / "begun")
+    words = ("/bin/sh", "-c", f"echo > {begun}; exec sleep 1000")
+    process = start_confined([*confined_prefix([]), "--bind", str(tmp_path), str(tmp_path), *words], 0, 100_000_000)
+    begun.read_text()
+    pids = [process.pid]
+    while inner := Path(f"/proc/{pids[-1]}/task/{pids[-1]}/children").read_text().split():
+        pids += map(int, inner)
+    assert len(pids) > 2
+    assert {os.getpgid(pid) for pid in pids} == {process.pid}
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def test_a_folder_that_holds_the_home_is_not_shown() -> None:

@@ -90,8 +90,19 @@ async def test_start_up_files_that_lie_in_the_workspace_are_read_only(build: Bui
     assert sorted(path.name for path in (work / "config/fish").iterdir()) == ["config.fish"]
 
 
+async def test_what_is_not_set_is_limited_all_the_same(build: Build) -> None:
+    sandbox = build()
+    table = (await said(sandbox, Command(shell="cat /proc/self/limits")))[0].decode().splitlines()
+    assert next(line for line in table if line.startswith("Max file size")).split()[3:5] == ["20000000000"] * 2
+    most = int(next(line for line in table if line.startswith("Max processes")).split()[2])
+    assert most < int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2]) + 4096 + 500
+    notes = " ".join((await sandbox.describe()).notes)
+    assert "4,096 processes" in notes
+    assert "20,000 MB in one file" in notes
+
+
 async def test_a_command_has_limits_from_its_first_instant_and_the_model_is_told(build: Build) -> None:
-    sandbox = build(limits=LocalSettings(processes=77, file_mb=2, memory_mb=300))
+    sandbox = build(limits=LocalSettings(processes=377, file_mb=2, memory_mb=300))
     line = (
         "ulimit -u; python3 -c 'bytearray(400_000_000)'; head -c 5000000 /dev/zero > big; stat -c %s big; "
         "cat /proc/self/oom_score_adj; (exec sleep 9) & cat /proc/$!/limits; kill $!"
@@ -102,7 +113,7 @@ async def test_a_command_has_limits_from_its_first_instant_and_the_model_is_told
     assert int(text.splitlines()[0]) < int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2]) + 500
     assert "2000000              2000000              bytes" in text
     notes = " ".join((await sandbox.describe()).notes)
-    assert "77 processes, 2 MB in one file and 300 MB of memory in one process" in notes
+    assert "377 processes, 2 MB in one file and 300 MB of memory in one process" in notes
 
 
 async def test_a_limit_that_was_met_is_told(build: Build) -> None:
@@ -238,6 +249,7 @@ async def test_git_works_and_its_hooks_and_settings_are_read_only(build: Build, 
         "mv .git elsewhere && mkdir .git",
         "ln -sf /tmp/evil .git/config",
         "git config core.fsmonitor evil",
+        "git config user.name me",
         "echo evil > inner/.git/hooks/pre-commit",
         "mv inner/.git inner/git && mkdir inner/.git",
     )

@@ -12,17 +12,18 @@ from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.docker.sandbox import DockerSandbox
 from angelia.sandboxes.docker.settings import DockerSettings
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandboxes.checks import FULL, SandboxCheck, checks
+from angelia.testing.sandboxes.checks import SandboxCheck, checks
 from angelia.testing.sandboxes.files import FILE_CLAIMS
 
 from .daemon import IMAGE, Daemon
+from .sizes import SIZES
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("docker")]
 
 FILES = {claim.__name__.replace("_", " ") for claim in FILE_CLAIMS}
 IN_MEMORY = [
     check
-    for check in checks(FULL)
+    for check in checks(SIZES)
     if check.name in FILES and "swapped" not in check.name  # many reads; `test_byexec` has them, by the same scripts
 ]
 
@@ -45,7 +46,7 @@ async def meets(check: SandboxCheck, workspace: Literal["bind", "tmpfs"], docker
     await check.run(make)
 
 
-@pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)
 async def test_with_a_bound_workspace(check: SandboxCheck, docker: Daemon, tmp_path: Path) -> None:
     await meets(check, "bind", docker, tmp_path)
 

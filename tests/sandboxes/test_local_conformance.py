@@ -10,7 +10,9 @@ import pytest
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.undo.store import UndoSettings, UndoStore
-from angelia.testing.sandboxes.checks import FULL, SandboxCheck, checks
+from angelia.testing.sandboxes.checks import SandboxCheck, checks
+
+from .sizes import SIZES
 
 
 async def meets(check: SandboxCheck, confine: Literal["auto", "off"], tmp_path: Path, *, kept: bool = False) -> None:
@@ -31,14 +33,14 @@ async def meets(check: SandboxCheck, confine: Literal["auto", "off"], tmp_path: 
 
 @pytest.mark.real("bwrap")
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)
 async def test_confined(check: SandboxCheck, tmp_path: Path) -> None:
     await meets(check, "auto", tmp_path)
 
 
 @pytest.mark.real("bwrap")
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)
 async def test_confined_and_watched(check: SandboxCheck, tmp_path: Path) -> None:
     await meets(check, "auto", tmp_path, kept=True)
 

@@ -19,10 +19,11 @@ from angelia.sandboxes.port import Sandbox
 from angelia.testing.sandboxes.checks import SandboxCheck, Sizes, checks
 
 from .modal_cloud import REAL, Cloud
+from .sizes import SIZES
 
 CHECKS = [
     check
-    for check in checks(Sizes(sparse=64_000_000, real=64_000_000, output=64_000_000, files=200))
+    for check in checks(Sizes(sparse=64_000_000, real=64_000_000, output=64_000_000, files=200, races=SIZES.races))
     # many reads take long; `test_byexec` has them, by the same scripts
     if "swapped" not in check.name or REAL in os.environ
 ]

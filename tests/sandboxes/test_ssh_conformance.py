@@ -9,14 +9,15 @@ import pytest
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.ssh.sandbox import SshSandbox
-from angelia.testing.sandboxes.checks import FULL, SandboxCheck, checks
+from angelia.testing.sandboxes.checks import SandboxCheck, checks
 
+from .sizes import SIZES
 from .sshd import Server
 
 
 @pytest.mark.anyio
 @pytest.mark.real("ssh")
-@pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)
 async def test_over_ssh(check: SandboxCheck, sshd: Server, person: Path, tmp_path: Path) -> None:
     sshd.introduce(person)
 

@@ -1,12 +1,14 @@
 """Pure choices: which toolchains are shown, what may be written, what the profile for macOS says."""
 
+import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from angelia.sandboxes.local.confinement import ConfinedView, Share
-from angelia.sandboxes.local.git_guard import refuse_git_internals, repositories
+from angelia.sandboxes.local.git_guard import guarded, refuse_git_internals, repositories
 from angelia.sandboxes.local.seatbelt import profile
 from angelia.sandboxes.local.toolchains import enterable, inner_path, tool_roots
 from angelia.sandboxes.port import AccessRefused
@@ -131,6 +133,22 @@ def test_repositories_are_found_near_the_top_and_few(tmp_path: Path) -> None:
     found = repositories(tmp_path)
     assert len(found) == 8
     assert all(place.parent == tmp_path / "group" for place in found)
+
+
+def test_what_nobody_may_look_into_counts_as_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for an ordinary user, whom a closed folder or a link into another's process refuses."""
+    (tmp_path / "closed/.git").mkdir(parents=True)
+    (tmp_path / "open/.git").mkdir(parents=True)
+    real = os.stat
+
+    def stat(path: Any, *rest: Any, **more: Any) -> os.stat_result:
+        if "closed/.git" in os.fspath(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *rest, **more)
+
+    monkeypatch.setattr(os, "stat", stat)
+    assert repositories(tmp_path) == (tmp_path / "open",)
+    assert not list(guarded([tmp_path / "closed"]))
 
 
 def test_the_profile_for_macos_denies_first_and_hides_last(tmp_path: Path) -> None:

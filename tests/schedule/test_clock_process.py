@@ -25,7 +25,7 @@ from angelia.testing.model.steps import call, say
 from angelia.testing.networks.imap_server import PASSWORD, USER, ImapServer
 from tests import nursery
 from tests.faces.angelia import MODEL, Place
-from tests.faces.test_listener import free_port
+from tests.ports import free_port
 
 pytestmark = pytest.mark.anyio
 

@@ -12,11 +12,12 @@ import pytest
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.errors import StoreError
-from angelia.core.ids import ConversationId
+from angelia.core.ids import ConversationId, new_conversation
 from angelia.core.principal import OWNER
 from angelia.core.timing import Cron, Every, OneTime, When
 from angelia.service.schedule.clockwork import FAILURES, GRACE_MS, MOST_SINGLE
 from angelia.service.schedule.occurrences import milliseconds
+from angelia.service.settings.config import PersonSettings
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
@@ -264,6 +265,22 @@ async def test_silence_is_no_failure(home: VirtualHome) -> None:
         home.now += DAY
         await home.look(clockwork)
     assert (await home.schedules.changed(0))[0].state is e.ScheduleState.ACTIVE
+
+
+async def test_over_the_cap_of_whose_it_is_it_begins_nothing(home: VirtualHome) -> None:
+    name = await home.add(Every(HOUR // 1000))
+    home.people = {"owner": PersonSettings(day_cost=0.0001)}
+    other = new_conversation()
+    await home.transcript.append(other, [e.ConversationOpened("terminal", "/work")])
+    await home.transcript.append(other, [e.ModelSaid("m", (), e.StopReason.END, cost=150)])
+    clockwork = home.clockwork()
+    home.now += HOUR
+    await home.look(clockwork)
+    missed = (await home.schedules.history(name, 1))[0]
+    assert (missed.ending, missed.why[:41]) == ("missed", "The cost of owner today is $0.0001, and t")
+    home.now += DAY
+    await home.look(clockwork)
+    assert (await home.schedules.history(name, 1))[0].ending == "Answered"
 
 
 async def test_over_its_cap_for_a_day_it_begins_nothing(home: VirtualHome) -> None:

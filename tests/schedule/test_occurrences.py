@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import takewhile
 from zoneinfo import ZoneInfo
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from angelia.core.errors import BadInput
 from angelia.core.timing import Cron, Every, OneTime
 from angelia.service.schedule.occurrences import check_cron, following, milliseconds, moment_of, upcoming
-from tests.examples import TIMES
+from tests.examples import TIMES, some
 
 ZONES = {
     "Europe/Berlin": 2025,
@@ -40,13 +41,16 @@ def _minutes(zone: str, year: int) -> dict[tuple[int, int], list[tuple[int, date
     """Every minute of two years by its hour and minute on the wall."""
     at, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 2, 1, 1, tzinfo=UTC)
     here, found = ZoneInfo(zone), defaultdict(list)
+    first, step, number = milliseconds(at), timedelta(minutes=1), 0
     while at < end:
         local = at.astimezone(here)
-        found[local.hour, local.minute].append((milliseconds(at), local))
-        at += timedelta(minutes=1)
+        found[local.hour, local.minute].append((first + 60_000 * number, local))
+        at += step
+        number += 1
     return found
 
 
+@cache
 def _field(text: str, values: range) -> set[int]:
     found = set[int]()
     for term in text.split(","):
@@ -97,7 +101,7 @@ def test_two_years_of_a_cron_line_are_the_minutes_that_fit(zone: str) -> None:
     year = ZONES[zone]
     minutes = _minutes(zone, year)
     start, end = (milliseconds(datetime(y, 1, 1, tzinfo=UTC)) for y in (year, year + 2))
-    for line in LINES:
+    for line in some(LINES, 2):
         named = list(takewhile(lambda at: at < end, upcoming(Cron(line), zone, 0, start - 1)))
         assert named == _expected(line, zone, year, minutes), line
 

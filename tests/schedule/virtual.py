@@ -12,8 +12,10 @@ from angelia.core.errors import ConfigError
 from angelia.core.ids import ConversationId, sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.timing import Watched, When
+from angelia.service.people.budgets import Budgets
 from angelia.service.schedule.clockwork import Clockwork, ClockworkDeps, Looked
 from angelia.service.schedule.occurrences import upcoming
+from angelia.service.settings.config import Config, PersonSettings, ScheduleSettings
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.store.tables.schedules import Occurrence, Schedules, StoredSchedule
@@ -38,6 +40,7 @@ class VirtualHome:
         self.began = asyncio.Event()
         self.seen = Looked("as it was", "nothing new")
         self._home = home
+        self.people: dict[str, PersonSettings] = {}
         self._stores: list[Database] = []
         self.transcript = Transcript(self.store())
         self.schedules = Schedules(self._stores[0])
@@ -67,7 +70,9 @@ class VirtualHome:
             self.looks += 1
             return self.seen
 
-        deps = ClockworkDeps(transcript, Schedules(db), lambda: self.now, db.data_version, look, day_cost)
+        config = Config(schedule=ScheduleSettings(day_cost=day_cost / 1e6), people=self.people)
+        budgets = Budgets(config, db, lambda: self.now)
+        deps = ClockworkDeps(transcript, Schedules(db), lambda: self.now, db.data_version, look, budgets)
         return Clockwork(deps, drive)
 
     async def add(

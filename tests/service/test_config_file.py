@@ -8,7 +8,8 @@ import pytest
 
 from angelia.core.errors import AngeliaError, BadInput, ConfigError
 from angelia.service.settings.config import load
-from angelia.service.settings.config_file import ConfigFile, write_private
+from angelia.service.settings.config_file import ConfigFile
+from angelia.service.settings.private_file import write_private
 
 COMMENTED = """\
 # mine
@@ -113,6 +114,7 @@ def test_all_errors_of_a_file_are_told_at_once_with_their_lines_and_no_secret(tm
     assert [line.partition(",")[0].strip() for line in lines] == [f"line {number}" for number in (1, 2, 4, 6, 8)]
     assert "secret-token" not in str(wrong.value)
     assert "Did you mean key_command?" in lines[-1]
+    assert 'never the secret itself: { file = "…" }' in lines[3]
 
 
 def test_a_file_with_several_errors_can_be_mended_one_by_one(tmp_path: Path) -> None:

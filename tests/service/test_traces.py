@@ -1,8 +1,10 @@
 """A collector is told of every turn, once and by the conventions, and of nothing that was said."""
 
 import asyncio
+import json
 import signal
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,7 +30,9 @@ from angelia.http.client import open_server
 from angelia.http.errors import HttpError
 from angelia.service.app import App
 from angelia.service.settings.config import load
-from angelia.service.traces.export import TraceExport
+from angelia.service.traces.contents import spans_with_contents
+from angelia.service.traces.export import Told, TraceExport
+from angelia.service.traces.spans import spans_of
 from angelia.testing.channels.network import Thing
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call
@@ -71,10 +75,10 @@ async def app(tmp_path: Path) -> AsyncIterator[App]:
     await app.close()
 
 
-async def send(app: App, there: Collector) -> bool:
+async def send(app: App, there: Collector, told: Told = spans_of) -> bool:
     """One look of an exporter that has just begun."""
     server = await open_server(there.url)
-    export = TraceExport(app.db, app.key_value, there.url, {})
+    export = TraceExport(app.db, app.key_value, there.url, {}, told)
     await export.begin()
     try:
         return await export.send(server)
@@ -105,6 +109,30 @@ async def test_a_turn_is_a_trace_of_its_calls_and_holds_nothing_that_was_said(ap
     assert errors == ["ModelUnavailable", None, "error", "busy"]
     assert [span.status.code for span in (turn, answered, tool, failed)] == [2, 0, 2, 2]
     assert CANARY.encode() not in b"".join(there.bodies)
+
+
+async def test_where_it_is_wanted_spans_hold_what_was_said_without_secrets(app: App) -> None:
+    async with collector() as there:
+        await send(app, there)
+        await app.transcript.append(NAME, TURN)
+        assert await send(app, there, partial(spans_with_contents, redact=lambda text: text.replace(CANARY, "[cat]")))
+    assert CANARY.encode() not in b"".join(there.bodies)
+    turn, tool = attributes(there.named("invoke_agent Angelia")), attributes(there.named("execute_tool read"))
+    answered, failed = [attributes(span) for span in there.spans if span.name == "chat one"]
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "the cat is called [cat]"}]}]
+    called = {"type": "tool_call", "id": CALL, "name": "read", "arguments": '{"path": "[cat]"}'}
+    said_back = [{"role": "assistant", "parts": [{"type": "text", "content": "[cat]"}, called]}]
+    result = [{"type": "text", "content": "[cat]"}]
+    returned = {"role": "tool", "parts": [{"type": "tool_call_response", "id": CALL, "response": result}]}
+    came, went = "gen_ai.input.messages", "gen_ai.output.messages"
+    for span in (turn, answered):
+        assert (json.loads(span[came]), json.loads(span[went])) == (asked, said_back)
+    assert json.loads(failed[came]) == [*said_back, returned]
+    assert went not in failed
+    assert (tool["gen_ai.tool.call.arguments"], json.loads(tool["gen_ai.tool.call.result"])) == (
+        '{"path": "[cat]"}',
+        result,
+    )
 
 
 @pytest.mark.parametrize("status", [401, 429, 503])
@@ -144,7 +172,7 @@ async def test_a_gateway_tells_of_a_turn_in_a_chat(tmp_path: Path) -> None:
             folder.mkdir()
         (place.home / "config.toml").write_text(
             f'model = "{MODEL}"\n[sandbox]\nconfine = "off"\n'
-            f'[gateway]\ntraces = "{there.url}"\ntraces_header = {{ env = "TRACES_HEADER" }}\n'
+            f'[gateway]\ntraces = "{there.url}"\ntraces_contents = true\ntraces_header = {{ env = "TRACES_HEADER" }}\n'
             f'[channels.telegram]\ntoken = {{ env = "TELEGRAM" }}\nowners = ["{HERE.chat}"]\napi = "{network.url}"\n'
         )
         keys = {"TELEGRAM": TOKEN, "TRACES_HEADER": "x-team: a-key"}
@@ -156,4 +184,7 @@ async def test_a_gateway_tells_of_a_turn_in_a_chat(tmp_path: Path) -> None:
         assert (ended := await gateway.ended()).status == 0, ended.stderr
     assert "x-team: a-key" in there.heads[0].lower()
     assert [span.name.split()[0] for span in there.spans] == ["invoke_agent", "chat", "chat", "execute_tool"]
-    assert "angelia.turn.ending" in attributes(there.named("invoke_agent Angelia"))
+    told = attributes(there.named("invoke_agent Angelia"))
+    assert "angelia.turn.ending" in told
+    assert "is there anything?" in told["gen_ai.input.messages"]
+    assert "There is none." in told["gen_ai.output.messages"]

@@ -9,8 +9,9 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 from angelia.core.errors import AngeliaError, Fenced
-from angelia.core.ids import ConversationId
+from angelia.core.ids import CommandKey, ConversationId, wall_clock
 from angelia.core.principal import OWNER
+from angelia.service.conversation.forks import fork_conversation
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
@@ -65,6 +66,11 @@ async def erase(db: Database, conversation: ConversationId) -> None:
     acknowledge("erased")
 
 
+async def fork(db: Database, conversation: ConversationId, key: str) -> None:
+    """Begin a conversation with its past, under a key."""
+    acknowledge(await fork_conversation(Transcript(db), conversation, 0, wall_clock, asked=CommandKey("web", key)))
+
+
 async def copy(db: Database, _: ConversationId) -> None:
     """Put today's copy aside."""
     await copy_daily(db, 1_790_000_000_000)
@@ -109,6 +115,7 @@ DOES: dict[str, Callable[..., Coroutine[None, None, None]]] = {
     "append_together": append_together,
     "put": put,
     "erase": erase,
+    "fork": fork,
     "copy": copy,
     "look": look,
     "hold": hold,

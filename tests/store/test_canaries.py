@@ -273,6 +273,8 @@ WITHOUT_VIEWER = {
     "Transcript.take_up": OF_ONE,
     "Transcript.entries": OF_ONE,
     "Transcript.opening": OF_ONE,
+    "Transcript.of_kinds": OF_ONE,
+    "Transcript.undelivered": OF_ONE,
     "Transcript.legible": OF_ONE,
     "Transcript.require_end": OF_ONE,
     "Transcript.news": OF_ONE,

@@ -204,7 +204,7 @@ async def test_a_chat_goes_on_where_its_folder_is_not_and_the_model_is_told(
 async def test_machines_are_killed_while_many_people_write_and_each_is_answered_once(
     tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chats, rounds, kills, pause = (200, 20, 20, 10.0) if TIMES else (4, 4, 2, 1.0)
+    chats, rounds, kills, pause = (667, 6, 20, 10.0) if TIMES else (4, 4, 2, 1.0)
     for number in range(FIRST_CHAT, FIRST_CHAT + chats):
         monkeypatch.setitem(CHATS, str(number), {"id": number, "type": "private", "first_name": "Ann"})
     async with cluster_of(tmp_path, postgres) as (cluster, children):

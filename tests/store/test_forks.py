@@ -1,5 +1,7 @@
 """A fork has the past of another conversation, entry by entry, and what that past did is not done or counted twice."""
 
+import os
+import signal
 import sqlite3
 from pathlib import Path
 
@@ -15,14 +17,19 @@ from angelia.service.conversation.forks import fork_conversation
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
+from angelia.store.port import LogStore
 from angelia.store.sql.database import Database
 from angelia.store.sql.upkeep import rebuild, sweep, verify
 from angelia.store.tables.outbox import Outbox
+from tests import nursery
 
 pytestmark = pytest.mark.anyio
 
+ENGINES = ["sqlite", pytest.param("postgres", marks=pytest.mark.real("postgres"))]
+
 TURN = 5
 """Entries of each turn of the story."""
+CHILD = "tests.store.child:main"
 
 
 async def story(transcript: Transcript, blobs: BlobStore, turns: int = 3) -> ConversationId:
@@ -57,7 +64,8 @@ async def test_a_fork_at_every_place_has_the_entries_up_to_there(transcript: Tra
         assert entries[1:at] == original[1:at]
         first = entries[0].fact
         assert isinstance(first, e.ConversationOpened)
-        assert (first.fork, first.workspace, first.place) == (e.ForkedFrom(source, at), "/garden", "")
+        assert first.fork is not None
+        assert (first.fork.of, first.fork.upto, first.workspace, first.place) == (source, at, "/garden", "")
     assert await transcript.entries(source) == original
 
 
@@ -104,13 +112,18 @@ async def test_what_is_asked_for_again_under_its_key_is_the_fork_that_was_begun(
     assert await forked(transcript, source) != await forked(transcript, source), "without a key each is another"
 
 
-async def test_the_store_is_whole_with_forks_and_a_rebuild_makes_the_same_tables(
-    db: Database, transcript: Transcript, blobs: BlobStore
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_the_store_is_whole_with_forks_of_forks_and_a_rebuild_makes_the_same_tables(
+    db: LogStore, transcript: Transcript, blobs: BlobStore
 ) -> None:
     source = await story(transcript, blobs)
+    original = await transcript.entries(source)
     for at in (0, 1, 4, 9):
         again = await forked(transcript, source, at)
-        await forked(transcript, again)
+        whole, count = await transcript.entries(again), at or len(original)
+        inner = await forked(transcript, await forked(transcript, again, len(whole)), len(whole))
+        assert whole[1:count] == original[1:count]
+        assert (await transcript.entries(inner))[1:] == whole[1:]
     assert await verify(db, blobs) == []
     assert await rebuild(db, blobs) == []
     assert await verify(db, blobs) == []
@@ -155,6 +168,26 @@ async def test_what_goes_on_behind_a_call_stays_with_the_original(transcript: Tr
     assert (last.call, last.status) == (CallId("c3_0"), CallStatus.UNKNOWN)
 
 
+async def test_what_was_on_its_way_at_that_place_is_settled_once_in_the_fork(
+    transcript: Transcript, blobs: BlobStore
+) -> None:
+    """Also what arrived since, and in forks of forks; not what was sent later."""
+    source = await story(transcript, blobs)
+    await transcript.append(source, [e.DeliverySettled(delivery_id(source, "t1"), e.DeliveryStatus.SENT)])
+    for of, at, sent in ((source, 17, 3), (source, 6, 1), (await forked(transcript, source), 11, 2)):
+        facts = [entry.fact for entry in await transcript.entries(await forked(transcript, of, at))]
+        queued = sorted(fact.id for fact in facts if isinstance(fact, e.DeliveryQueued))
+        assert len(queued) == sent
+        assert sorted(fact.id for fact in facts if isinstance(fact, e.DeliverySettled)) == queued
+
+
+async def test_a_fork_works_where_the_original_was_moved_to(transcript: Transcript, blobs: BlobStore) -> None:
+    source = await story(transcript, blobs, turns=1)
+    await transcript.append(source, [e.WorkspaceMoved("/orchard", OWNER)])
+    for one in (source, await forked(transcript, source)):
+        assert (await transcript.opening(await forked(transcript, one, 3))).workspace == "/orchard"
+
+
 async def test_where_nothing_can_begin_is_said(transcript: Transcript, blobs: BlobStore) -> None:
     source = await story(transcript, blobs, turns=1)
     with pytest.raises(BadInput, match="none of number 99"):
@@ -176,13 +209,46 @@ async def test_where_nothing_can_begin_is_said(transcript: Transcript, blobs: Bl
 async def test_a_damaged_log_is_not_carried_on(
     home: Path, db: Database, transcript: Transcript, blobs: BlobStore
 ) -> None:
-    """The store itself looks, too: by the checksums of what it copies."""
     source = await story(transcript, blobs)
     with sqlite3.connect(home / "angelia.db") as other:
         other.execute("DROP TRIGGER entries_never_change")
         other.execute("UPDATE entries SET at = 1 WHERE seq = 4")
     other.close()
+    made = await forked(transcript, source, 9)
+    with pytest.raises(StoreDamaged, match=f"Entry 4 of {made}"):
+        await transcript.entries(made)
+    assert len(await transcript.entries(await forked(transcript, source, 3))) == 3, "before it there is no damage"
+
+
+@pytest.mark.parametrize("point", ["append.before_commit:1", "append.after_commit:1", "tips.written:1"])
+async def test_killed_in_the_middle_of_a_fork_there_is_one_or_none_and_once_more_gives_one(
+    home: Path, db: Database, transcript: Transcript, blobs: BlobStore, point: str
+) -> None:
+    source = await story(transcript, blobs)
+    db.close()
+    ended = await nursery.run_killed_at(point, ["fork", str(home), source, "k"], dict(os.environ), entry=CHILD)
+    assert (ended.status, ended.stdout) == (-signal.SIGKILL, "")
+    opened = Database.open(home)
+    begun = [one.id for one in await Transcript(opened).conversations(OWNER)]
+    assert len(begun) == (1 if point.startswith("append.before") else 2)
+    assert await verify(opened, blobs) == []
+    made = await fork_conversation(Transcript(opened), source, 0, wall_clock, asked=CommandKey("web", "k"))
+    assert {*begun, made} == {one.id for one in await Transcript(opened).conversations(OWNER)}
+    assert (await Transcript(opened).entries(made))[1:16] == (await Transcript(opened).entries(source))[1:16]
+    opened.close()
+
+
+@pytest.mark.parametrize("seq", [1, 5])
+async def test_a_log_that_lacks_an_entry_is_not_carried_on(
+    home: Path, db: Database, transcript: Transcript, blobs: BlobStore, seq: int
+) -> None:
+    """The store itself looks, too; what was altered does not fit in the fork either."""
+    source = await story(transcript, blobs)
+    with sqlite3.connect(home / "angelia.db") as other:
+        other.execute("DROP TRIGGER entries_stay")
+        other.execute(f"DELETE FROM entries WHERE seq = {seq}")
+    other.close()
     opened = e.ConversationOpened("terminal", "/garden", fork=e.ForkedFrom(source, 9))
-    with pytest.raises(StoreDamaged, match="Entry 4"):
+    with pytest.raises(StoreDamaged, match=f"Entry {seq} of {source} cannot be found"):
         await transcript.fork(opened, new_conversation())
     assert [one.id for one in await transcript.conversations(OWNER)] == [source]

@@ -216,3 +216,17 @@ async def test_one_that_waited_too_long_is_replaced() -> None:
     wait_for_end(waiting)
     assert (await processes.check(picture((9, 9)))).width == 9
     processes.close()
+
+
+async def test_what_it_began_ends_with_it(tmp_path: Path) -> None:
+    """As the inner one of two that confine it, before that is told to die with the outer one."""
+    tells = tmp_path / "began"
+    os.mkfifo(tells)
+    beside = ("/bin/sh", "-c", f"sleep 1000 & echo $! >'{tells}'; wait")
+    checking = asyncio.create_task(MediaProcesses(lambda: beside).check(picture((9, 9))))
+    handle = os.pidfd_open(int(await asyncio.to_thread(tells.read_text)))
+    checking.cancel()
+    await asyncio.wait([checking])
+    ended, _, _ = await asyncio.to_thread(select.select, [handle], [], [], 60)
+    os.close(handle)
+    assert ended == [handle]

@@ -63,7 +63,7 @@ def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
     connection.execute("PRAGMA user_version = 7")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 2"):
+    with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 4"):
         Database.open(path.parent)
     assert path.read_bytes() == before
 
@@ -78,11 +78,33 @@ def test_a_database_of_before_the_first_release_is_refused_and_left_alone(path: 
     assert path.read_bytes() == before
 
 
-def test_two_processes_that_migrate_at_once_apply_each_step_once(path: Path) -> None:
+def test_nobody_meets_a_database_between_two_versions(home: Path) -> None:
+    home.mkdir()
+    new, other = connect(home / FILE), connect(home / FILE)
+    new.execute("PRAGMA journal_mode = WAL")
+    met: list[int] = []
+    new.create_function("look", 0, lambda: met.append(version(other)))
+    migrate(new, home / FILE, (*STEPS, ("SELECT look()",)))
+    assert met == [0]
+    assert version(other) == len(STEPS) + 1
+    assert not list(home.glob("*.v*")), "what is new is no older database to be copied"
+    new.close()
+    other.close()
+
+
+def test_two_processes_that_migrate_at_once_apply_each_step_once_and_keep_the_older_copy(path: Path) -> None:
     steps = (*STEPS, ("CREATE TABLE later (x INTEGER) STRICT", "INSERT INTO later VALUES (1)"))
     one, two = connect(path), connect(path)
-    migrate(one, path, steps)
+
+    def quicker(statement: str) -> None:
+        if statement == "BEGIN IMMEDIATE":
+            migrate(one, path, steps)
+
+    two.set_trace_callback(quicker)
     migrate(two, path, steps)
     assert two.execute("SELECT x FROM later").fetchall() == [(1,)]
     one.close()
     two.close()
+    copy = connect(path.with_name(f"angelia.db.v{schema.VERSION}"))
+    assert version(copy) == schema.VERSION
+    copy.close()

@@ -1,9 +1,8 @@
 """What a server adds to what can go wrong: it restarts, lines break at any byte, notices are lost."""
 
 import asyncio
-import select
-import socket
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,12 +15,15 @@ from angelia.core.ids import ConversationId, new_conversation
 from angelia.service.log_places import open_log
 from angelia.service.settings.config import load
 from angelia.store.log.examined import by_place
+from angelia.store.log.lease import HeldElsewhere, Lease, take
 from angelia.store.log.transcript import Transcript
 from angelia.store.port import ALL_ROWS, ResultRows, StoreConnection
+from angelia.store.postgres.commits import LOCKS
 from angelia.store.postgres.database import PostgresDatabase
 from angelia.store.postgres.schema import VERSION
 from angelia.store.postgres.viewing import SHOWN
 from angelia.store.tables.machines import Machines
+from tests.store.breaking_line import BreakingLine
 from tests.store.leases import acquire
 from tests.store.postgres_server import PostgresServer, postgres_server
 from tests.store.words import said
@@ -29,50 +31,11 @@ from tests.store.words import said
 pytestmark = [pytest.mark.anyio, pytest.mark.real("postgres")]
 
 
-class BreakingLine(threading.Thread):
-    """A way to the server's socket that ends at the first `COMMIT`: before it is passed on, or before its answer is."""
-
-    def __init__(self, folder: Path, to: Path, *, answered: bool) -> None:
-        super().__init__(daemon=True)
-        self._to, self._answered = to, answered
-        self.armed = False
-        self._listening = socket.socket(socket.AF_UNIX)
-        self._listening.bind(str(folder / ".s.PGSQL.5432"))
-        self._listening.listen()
-
-    def run(self) -> None:
-        with self._listening:
-            while True:
-                try:
-                    client, _ = self._listening.accept()
-                except OSError:
-                    return
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(str(self._to / ".s.PGSQL.5432"))
-                threading.Thread(target=self._pass_on, args=(client, server), daemon=True).start()
-
-    def close(self) -> None:
-        """No further ways."""
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self.join()
-
-    def _pass_on(self, client: socket.socket, server: socket.socket) -> None:
-        with client, server:
-            while True:
-                ready, _, _ = select.select([client, server], [], [])
-                data = ready[0].recv(65536)
-                if not data:
-                    return
-                if ready[0] is server:
-                    client.sendall(data)
-                elif self.armed and b"COMMIT" in data:
-                    self.armed = False
-                    if self._answered:
-                        server.sendall(data)
-                        server.recv(65536)  # nobody hears of it
-                    return
-                else:
-                    server.sendall(data)
+CUT = (  # idle: whoever connects for the first time is told of a line that breaks, and one that listens is not
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE query LIKE 'SELECT pg_advisory_lock%' AND state = 'idle'"
+)
+"""Ends the lines by which processes listen."""
 
 
 @pytest.fixture
@@ -86,6 +49,15 @@ async def begun(db: PostgresDatabase) -> ConversationId:
     conversation = new_conversation()
     await Transcript(db).append(conversation, [ConversationOpened("terminal", "/work")])
     return conversation
+
+
+async def acquired_once_free(db: PostgresDatabase, conversation: ConversationId) -> Lease:
+    """The lease, once the server has noticed that the sessions of who held it have ended."""
+    while True:
+        try:
+            return await acquire(db, conversation, "another")
+        except HeldElsewhere:
+            await asyncio.sleep(0.01)
 
 
 async def texts(db: PostgresDatabase, conversation: ConversationId) -> list[str]:
@@ -138,6 +110,142 @@ async def test_a_line_that_breaks_at_a_commit_writes_once(
     line.close()
 
 
+async def test_a_transaction_whose_number_somebody_else_has_after_a_crash_is_not_taken_for_theirs(
+    server: PostgresServer, home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    import psycopg
+
+    ours: list[int] = []
+    theirs: list[int] = []
+    query = "SELECT pg_current_xact_id()::text::bigint"
+
+    def crash() -> None:
+        server.kill()
+        server.start()
+        with psycopg.connect(server.address, autocommit=True) as somebody:
+            while not theirs or theirs[-1] < ours[0]:
+                theirs.extend(somebody.execute(query).fetchone() or ())
+
+    def say(connection: StoreConnection) -> None:
+        ours.append(connection.execute(query).fetchone()[0])
+        connection.execute("INSERT INTO remembered VALUES ('said', ?)", (str(len(ours)),))
+
+    with psycopg.connect(server.address, autocommit=True) as tuning:  # nothing reaches the disk before a commit
+        tuning.execute("ALTER SYSTEM SET wal_writer_delay = '10s'")
+        tuning.execute("SELECT pg_reload_conf()")
+    folder = tmp_path_factory.mktemp("l")
+    line = BreakingLine(folder, server.folder, answered=False, meanwhile=crash)
+    line.start()
+    address = server.fresh().replace(str(server.folder), str(folder))
+    db = PostgresDatabase.open(address, home, patience_s=60)
+    await begun(db)
+    line.armed = True
+    await db.write(say)
+    assert ours[0] in theirs
+    found = "SELECT value FROM remembered WHERE key = 'said'"
+    assert await db.read(lambda connection: connection.execute(found).fetchall()) == [("2",)]
+    db.close()
+    line.close()
+
+
+async def test_of_jobs_in_one_commit_each_fails_for_itself(postgres: PostgresServer, home: Path) -> None:
+    import psycopg
+
+    db = PostgresDatabase.open(postgres.fresh(), home)
+
+    def put(key: str, *, again: bool = False, fails: bool = False) -> Callable[[StoreConnection], str]:
+        def job(connection: StoreConnection) -> str:
+            for _ in range(1 + again):  # the second one breaks a law of the table, of which nobody asks
+                connection.execute("INSERT INTO remembered VALUES (?, '')", (key,))
+            if fails:
+                raise ValueError(key)
+            return key
+
+        return job
+
+    jobs = [put("a"), put("b", again=True), put("c"), put("d", fails=True), put("e")]
+    outcomes = await asyncio.gather(*(db.write(job) for job in jobs), return_exceptions=True)
+    assert [outcomes[0], outcomes[2], outcomes[4]] == ["a", "c", "e"]
+    assert isinstance(outcomes[1], psycopg.errors.UniqueViolation)
+    assert isinstance(outcomes[3], ValueError)
+    rows = await db.read(lambda connection: connection.execute("SELECT key FROM remembered ORDER BY key").fetchall())
+    assert rows == [("a",), ("c",), ("e",)]
+    db.close()
+
+
+@pytest.mark.parametrize("asked", ["SELECT 1", "INSERT INTO remembered VALUES ('begun', '')"])
+async def test_a_process_that_is_stopped_in_the_middle_of_a_write_keeps_others_waiting_for_seconds_only(
+    postgres: PostgresServer, home: Path, asked: str
+) -> None:
+    address = postgres.fresh()
+    here, there = PostgresDatabase.open(address, home), PostgresDatabase.open(address, home)
+    conversation = await begun(there)
+    holds, wakes = threading.Event(), threading.Event()
+
+    def stop(connection: StoreConnection) -> None:
+        _ = connection.execute(asked).rowcount
+        holds.set()
+        wakes.wait()
+        connection.execute("INSERT INTO remembered VALUES ('said', 'once')")
+
+    stopped = asyncio.create_task(here.write(stop))
+    await asyncio.to_thread(holds.wait)
+    await Transcript(there).append(conversation, [said("meanwhile")])
+    wakes.set()
+    await stopped
+    found = "SELECT value FROM remembered WHERE key = 'said'"
+    assert await there.read(lambda connection: connection.execute(found).fetchall()) == [("once",)]
+    here.close()
+    there.close()
+
+
+async def test_no_commit_is_sent_before_the_lock_is_held(
+    postgres: PostgresServer, home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("l")
+    free, sent_free = threading.Event(), []
+    line = BreakingLine(folder, postgres.folder, meanwhile=lambda: sent_free.append(free.is_set()), goes_on=True)
+    line.start()
+    address = postgres.fresh()
+    here = PostgresDatabase.open(address.replace(str(postgres.folder), str(folder)), home)
+    there = PostgresDatabase.open(address, home)
+    await begun(here)
+    holds = threading.Event()
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = ? AND NOT granted"
+
+    def hold(connection: StoreConnection) -> None:
+        holds.set()
+        while not connection.execute(waiting, (LOCKS,)).fetchone()[0]:
+            pass  # until the other one waits for the lock
+        free.set()
+
+    holding = asyncio.create_task(there.write(hold))
+    await asyncio.to_thread(holds.wait)
+    line.armed = True
+    await here.write(lambda connection: connection.execute("INSERT INTO remembered VALUES ('said', '')"))
+    await holding
+    assert sent_free == [True]
+    here.close()
+    there.close()
+    line.close()
+
+
+async def test_a_mark_that_was_taken_away_is_made_again_and_old_ones_go(postgres: PostgresServer, home: Path) -> None:
+    address = postgres.fresh()
+    db = PostgresDatabase.open(address, home)
+    await begun(db)
+    marks = "SELECT number FROM marks"
+    assert await db.write(lambda connection: connection.execute("DELETE FROM marks").rowcount) == 1
+    await begun(db)
+    assert await db.write(lambda connection: connection.execute(marks).fetchall()) == [(4,)]
+    await db.write(lambda connection: connection.execute("UPDATE marks SET at = at - interval '2 days'"))
+    other = PostgresDatabase.open(address, home)
+    await begun(other)
+    assert await db.read(lambda connection: connection.execute(marks).fetchall()) == [(1,)]
+    db.close()
+    other.close()
+
+
 async def test_a_server_that_stays_away_is_told_and_nothing_is_written(server: PostgresServer, home: Path) -> None:
     db = PostgresDatabase.open(server.fresh(), home, patience_s=0.2)
     conversation = await begun(db)
@@ -155,6 +263,18 @@ async def test_a_server_that_stays_away_is_told_and_nothing_is_written(server: P
     db.close()
 
 
+async def test_a_process_that_ends_waits_for_no_server(server: PostgresServer, home: Path) -> None:
+    db = PostgresDatabase.open(server.fresh(), home, patience_s=3600)
+    conversation = await begun(db)
+    await asyncio.to_thread(server.kill)
+    waiting = asyncio.create_task(Transcript(db).append(conversation, [said("lost")]))
+    await asyncio.sleep(0)
+    await asyncio.to_thread(db.close)
+    with pytest.raises(StoreUnreachable, match="cannot be reached"):
+        await waiting
+    await asyncio.to_thread(server.start)
+
+
 async def test_who_asks_for_our_name_waits_for_no_server(server: PostgresServer, home: Path) -> None:
     db = PostgresDatabase.open(server.fresh(), home)
     name = db.presence.name("a driver")
@@ -166,6 +286,34 @@ async def test_who_asks_for_our_name_waits_for_no_server(server: PostgresServer,
     lease = await acquire(db, await begun(db), "a driver")
     await lease.renew()
     db.close()
+
+
+@pytest.mark.parametrize("at", [b"application_name", b"LISTEN"], ids=["connects", "waits for an answer"])
+async def test_a_process_ends_while_its_listening_line_is_made_anew(
+    postgres: PostgresServer, home: Path, tmp_path_factory: pytest.TempPathFactory, at: bytes
+) -> None:
+    def end_meanwhile() -> None:
+        line.ended.clear()
+        ending.start()
+        begins.set()
+        if at == b"LISTEN":  # the server says nothing before that
+            ending.join()
+        else:  # the connection that writes is closed just before the one that listens is looked for
+            line.ended.wait()
+
+    folder = tmp_path_factory.mktemp("l")
+    line = BreakingLine(folder, postgres.folder, meanwhile=end_meanwhile, at=at, goes_on=True)
+    line.start()
+    db = PostgresDatabase.open(postgres.fresh().replace(str(postgres.folder), str(folder)), home)
+    ending, begins = threading.Thread(target=db.close), threading.Event()
+    await begun(db)
+    db.presence.name("a driver")
+    line.armed = True
+    await db.write(lambda connection: connection.execute(CUT).fetchall())
+    await asyncio.to_thread(begins.wait)
+    await asyncio.to_thread(ending.join, 60)
+    assert not ending.is_alive(), "it waits for somebody to wake it"
+    line.close()
 
 
 class Counting:
@@ -202,15 +350,41 @@ async def test_news_come_also_where_the_listening_line_was_cut(postgres: Postgre
     here, there = PostgresDatabase.open(address, home), PostgresDatabase.open(address, home)
     conversation = await begun(here)
     waiting = asyncio.create_task(Transcript(here).news(conversation, lambda: 1))
-    cut = (  # idle: whoever connects for the first time is told of a line that breaks, and one that listens is not
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE query LIKE 'SELECT pg_advisory_lock%' AND state = 'idle'"
-    )
-    while not await there.write(lambda connection: connection.execute(cut).fetchall()):  # noqa: ASYNC110 - until it waits
+    while not await there.write(lambda connection: connection.execute(CUT).fetchall()):  # noqa: ASYNC110 - until it waits
         await asyncio.sleep(0)
     await Transcript(there).append(conversation, [said("hello")])
     assert [entry.seq for entry in await waiting] == [2]
     here.close()
+    there.close()
+
+
+@pytest.mark.parametrize("line", ["listens", "writes"])
+async def test_a_process_is_seen_to_live_while_one_of_its_lines_is_made_anew(
+    postgres: PostgresServer, home: Path, line: str
+) -> None:
+    address = postgres.fresh()
+    here, there = PostgresDatabase.open(address, home), PostgresDatabase.open(address, home)
+    conversation = await begun(here)
+    lease = await acquire(here, conversation, "a driver")
+    name = here.presence.name("a driver")
+    sessions = (  # gone by the time that the answer is there
+        "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity JOIN pg_locks USING (pid)"
+        " WHERE locktype = 'advisory' AND classid = CAST(? AS oid) AND objid = CAST(? AS oid)"
+        f" AND query {'LIKE' if line == 'listens' else 'NOT LIKE'} 'SELECT pg_advisory_lock%'"
+    )
+
+    def cut_and_look(connection: StoreConnection) -> tuple[list[tuple[bool]], str]:
+        cut = connection.execute(sessions, (LOCKS, zlib.crc32(name.encode()) & 0x7FFF_FFFF)).fetchall()
+        try:
+            take(connection, there, conversation, "another", there.presence.ttl_ms)
+        except HeldElsewhere as held:
+            return cut, held.holder
+        return cut, "nobody"
+
+    assert await there.write(cut_and_look) == ([(True,)], f"a driver ({here.presence.here})")
+    await Transcript(here).append(conversation, [said("still mine")], lease=lease)
+    here.close()
+    assert (await acquired_once_free(there, conversation)).epoch == lease.epoch + 1
     there.close()
 
 
@@ -257,7 +431,8 @@ async def test_tables_of_an_earlier_version_are_brought_forward(postgres: Postgr
     with psycopg.connect(address, autocommit=True) as connection:
         for table in SHOWN:
             connection.execute(f"DROP POLICY theirs ON {table}; ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
-        connection.execute("DROP FUNCTION viewing(); DROP TABLE viewing_key")
+        connection.execute("DROP FUNCTION viewing(); DROP TABLE viewing_key, marks")
+        connection.execute("ALTER TABLE leases DROP COLUMN may_cost; DROP INDEX entries_decided")
         connection.execute("ALTER TABLE leases DROP COLUMN since; DROP TABLE machines; UPDATE format SET version = 1")
         connection.execute("INSERT INTO leases VALUES ('one', 7, 'somebody', '', '', 0)")
     db = PostgresDatabase.open(address, tmp_path)

@@ -15,6 +15,7 @@ from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
 from angelia.store.sql.database import FILE, Database
+from angelia.store.sql.faults import of_sqlite
 from tests.store.processes import command, output
 from tests.store.words import said
 
@@ -58,6 +59,18 @@ async def test_a_file_that_may_not_grow_is_no_full_disk(home: Path, what: str, a
     assert said_last.startswith(f"StoreFull: A file in {home} may not grow beyond ")
     assert "is full" not in said_last
     assert not (home / "blobs").exists() or not list((home / "blobs").iterdir())
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC])
+def test_an_error_of_the_disk_is_neither_damage_nor_said_to_have_written_nothing(home: Path, code: int) -> None:
+    home.mkdir()
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = code
+    told = of_sqlite(error, home)
+    assert type(told) is StoreError
+    assert f"The disk that holds {home} reports an error: disk I/O error." in str(told)
+    assert "may or may not be there" in str(told)
+    assert "malformed" not in str(told)
 
 
 @pytest.mark.real("bwrap")

@@ -263,6 +263,7 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
     return certificate, key
 
 
+@pytest.mark.real("openssl")
 async def test_tls_is_spoken_with_the_name_and_checked_against_it(
     certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -51,7 +52,8 @@ EXA = {
         {"title": "Plums", "url": "https://plum.example/a", "publishedDate": "2026-08-01", "highlights": ["Ripe", "in"]}
     ],
 }
-REPLIES: Mapping[str, Any] = {"searxng": SEARXNG, "brave": BRAVE, "tavily": TAVILY, "exa": EXA}
+DDGS = {"results": [{"title": "Plums", "href": "https://plum.example/a", "body": "Ripe in August."}]}
+REPLIES: Mapping[str, Any] = {"searxng": SEARXNG, "brave": BRAVE, "tavily": TAVILY, "exa": EXA, "ddgs": DDGS}
 
 
 @dataclass
@@ -139,15 +141,26 @@ async def test_each_service_is_asked_as_it_documents(service: Service) -> None:
     sent = json.loads(body)
     assert (sent["numResults"], sent["includeDomains"]) == (3, ["plum.example"])
     assert sent["startPublishedDate"].startswith("2026-07-01T")
+    method, target, _, _ = by_name["ddgs"]
+    asked = parse_qs(urlsplit(target).query)
+    assert (method, urlsplit(target).path, asked["max_results"]) == ("GET", "/ddgs/search/text", ["3"])
+    assert asked["query"] == ["ripe plums site:plum.example"]
+
+
+@pytest.mark.parametrize(("days", "asked"), [(1, "d"), (3, "w"), (30, "m"), (200, "y"), (700, None)])
+def test_a_date_becomes_the_nearest_range_that_ddgs_knows(days: int, asked: str | None) -> None:
+    since = (datetime.now(UTC).date() - timedelta(days=days)).isoformat()
+    assert PROVIDERS["ddgs"].make(SearchQuery("plums", since=since), "").params.get("timelimit") == asked
 
 
 async def test_who_finds_nothing_is_no_answer_and_the_next_is_asked(service: Service) -> None:
     service.answering("searxng", {"results": []})
     service.answering("brave", {"type": "search"})  # nothing found: no `web` at all
+    service.answering("ddgs", {"detail": "Search failed: No results found."}, 500)  # as it says it
     service.answering("tavily", TAVILY)
-    answer = await searcher(service, "searxng", "brave", "tavily").search(QUERY)
+    answer = await searcher(service, "searxng", "brave", "ddgs", "tavily").search(QUERY)
     assert answer.provider == "tavily"
-    assert list(answer.notes) == ["searxng found nothing.", "brave found nothing."]
+    assert list(answer.notes) == ["searxng found nothing.", "brave found nothing.", "ddgs found nothing."]
 
 
 @pytest.mark.parametrize(

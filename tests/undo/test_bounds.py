@@ -44,3 +44,34 @@ def test_what_is_kept_for_undo_goes_after_its_days(tmp_path: Path) -> None:
             os.utime(step.folder, (old, old))
     store.prune()
     assert calls(store) == ["new"]
+
+
+DAY = 86_400
+
+
+def mirror(store: UndoStore, conversation: str, *, days_ago: float = 0) -> Path:
+    """A copy of what is elsewhere, somewhat deep, that was asked for so long ago."""
+    folder = store.mirror_folder(conversation)
+    (folder / "a/b").mkdir(parents=True)
+    (folder / "a/b/x").write_bytes(b"x" * 2 * SIZE)
+    then = time.time() - days_ago * DAY
+    os.utime(folder, (then, then))
+    return folder
+
+
+def test_copies_of_what_is_elsewhere_count_within_the_bytes(tmp_path: Path) -> None:
+    store = UndoStore(tmp_path / "home", UndoSettings(max_bytes=10 * SIZE))
+    for conversation in ("d", "e", "f"):
+        mirror(store, conversation)
+    for number in range(8):
+        keep(store, tmp_path, f"{number:02}")
+    store.prune()
+    assert 1 <= len(calls(store)) <= 3
+
+
+def test_a_copy_of_what_is_elsewhere_goes_with_what_was_kept_after_a_day(tmp_path: Path) -> None:
+    store = UndoStore(tmp_path / "home", UndoSettings())
+    keep(store, tmp_path, "x")
+    old, used, needed = (mirror(store, name, days_ago=days) for name, days in (("o", 2), ("u", 0.5), ("c", 2)))
+    store.prune()
+    assert [folder.exists() for folder in (old, used, needed)] == [False, True, True]

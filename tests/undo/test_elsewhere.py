@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,15 @@ async def test_a_link_that_was_laid_there_since_is_not_followed(elsewhere: Elsew
     assert await elsewhere.takes_back("c1_0") == ()
     assert list((tmp_path / "secret").iterdir()) == []
     assert (elsewhere.there / "src").is_symlink()
+
+
+async def test_a_copy_that_is_asked_for_counts_as_used(elsewhere: Elsewhere) -> None:
+    os.utime(elsewhere.there / "notes.txt", (1, 1))
+    await elsewhere.mirror.fetch(["notes.txt"])
+    os.utime(elsewhere.mirror.folder, (1, 1))
+    await elsewhere.mirror.fetch(["notes.txt"])
+    elsewhere.store.prune()
+    assert (elsewhere.mirror.folder / "notes.txt").exists()
 
 
 async def test_calls_at_once_share_the_copies(elsewhere: Elsewhere) -> None:

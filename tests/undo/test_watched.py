@@ -13,6 +13,7 @@ from angelia.sandboxes.port import SandboxError
 from angelia.sandboxes.undo.store import UndoSettings, UndoStore
 from angelia.sandboxes.undo.supervision import Supervision, can_watch
 from angelia.sandboxes.undo.supervisor import WatchEnded
+from tests.supervisors import FRESH
 from tests.undo.restoring import CONVERSATION, taken_back
 from tests.undo.trees import furnish, tree
 
@@ -77,9 +78,8 @@ class Commands:
             *("--chdir", str(self.workspace), "--", *argv),
         ]
         env = {"PATH": os.environ["PATH"], "HOME": "/tmp", "W": str(self.workspace)}
-        process = watch.launch(
-            lambda: subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
-        )
+        with Path(os.devnull).open("rb") as nothing:  # see `launch`: a thread that is watched opens nothing
+            process = watch.launch(lambda: subprocess.Popen(words, stdin=nothing, stderr=subprocess.PIPE, env=env))
         assert process.stderr is not None
         self.said = process.stderr.read().decode()
         process.stderr.close()
@@ -262,6 +262,7 @@ def test_a_supervisor_that_is_killed_anywhere_has_kept_what_it_changed(
     )
     begins = "import sys; sys.path.extend(sys.argv[2:])\n"
     serves = "from angelia.sandboxes.undo.supervisor import main; main()"
+    monkeypatch.setattr("angelia.sandboxes.undo.supervision.begin_supervisor", FRESH)
     monkeypatch.setattr("angelia.sandboxes.undo.supervision._BEGIN", begins + dies + serves)
     before = tree(commands.workspace)
     line = "sed -i s/two/zwei/ notes.txt; rm src/main.py; mv src lib; echo x > lib/run.sh; mkdir -p a/b; rm -r lib/deep"
@@ -302,11 +303,11 @@ def test_when_the_supervisor_is_killed_nothing_more_is_changed(commands: Command
     script = "rm notes.txt; echo removed; read; rm -rf src; echo x > new; echo over"
     ws = str(commands.workspace)
     words = [bubblewrap_program(), "--ro-bind", "/", "/", "--dev", "/dev", "--ro-bind", ws, ws, "--chdir", ws]
-    process = watch.launch(
-        lambda: subprocess.Popen(
-            [*words, "bash", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    pipe = subprocess.PIPE
+    with Path(os.devnull).open("wb") as nothing:
+        process = watch.launch(
+            lambda: subprocess.Popen([*words, "bash", "-c", script], stdin=pipe, stdout=pipe, stderr=nothing)
         )
-    )
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stdout.readline() == b"removed\n"

@@ -4,12 +4,14 @@ import asyncio
 import datetime as dt
 import json
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
+from argon2 import PasswordHasher
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -17,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from angelia.faces.web.door import WebDoor
 from angelia.service.app import App
-from tests.web.test_streams import free_port
+from tests.ports import free_port
 from tests.web.visitor import opened
 
 PASSWORD = "heron under seven quiet bridges"
@@ -103,23 +105,22 @@ async def serving(app: App, listen: str) -> AsyncIterator[WebDoor]:
         await asyncio.gather(running, waiting, return_exceptions=True)
 
 
-_HASHED: list[str] = []
-
-
-async def _let_in_by_password(door: WebDoor, app: App) -> None:
-    """What is stored of the password is made once: Argon2id costs a third of a second of a processor on purpose."""
-    if _HASHED:
-        await app.key_value.put("web-password", _HASHED[0])
-        return
-    await door.ways.password.set(PASSWORD)
-    hashed = await app.key_value.get("web-password")
-    assert hashed
-    _HASHED.append(hashed)
+def _cheap() -> PasswordHasher:
+    """Argon2id with the least parameters: those of ours cost a third of a second of a processor on purpose."""
+    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 
 @asynccontextmanager
 async def afar(folder: Path, way: str, **web: Any) -> AsyncIterator[Afar]:
-    """A page with a password, reached by `tls` or by a `proxy` on this machine."""
+    """A page with a password, which is cheap to look at, reached by `tls` or by a `proxy` on this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("angelia.faces.web.access.password._hasher", _cheap)
+        async with _afar(folder, way, web) as somebody:
+            yield somebody
+
+
+@asynccontextmanager
+async def _afar(folder: Path, way: str, web: Mapping[str, Any]) -> AsyncIterator[Afar]:
     port = free_port()
     certificate: Path | None = None
     more: dict[str, str] = {}
@@ -132,7 +133,7 @@ async def afar(folder: Path, way: str, **web: Any) -> AsyncIterator[Afar]:
         settings = {"origin": origin, "proxies": ["127.0.0.1"]}
         more = {"host": NAME, "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9"}
     async with opened(folder, NOWHERE, web={**settings, **web}) as app:
-        await _let_in_by_password(WebDoor(app), app)
+        await WebDoor(app).ways.password.set(PASSWORD)
         async with serving(app, f"{'0.0.0.0' if way == 'tls' else '127.0.0.1'}:{port}") as door:
             somebody = Afar(door, url, origin, more, certificate)
             try:

@@ -16,8 +16,8 @@ from angelia.core.ids import CallId, ConversationId
 from angelia.core.principal import OWNER
 from angelia.faces.cli.mcp import look_at_server
 from angelia.faces.web.api_keys import ApiKeys
-from angelia.faces.web.entry_view import addresses_in
-from angelia.faces.web.web_conversations import WebConversations
+from angelia.faces.web.conversations.entry_view import addresses_in
+from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.service.schedule.keep_time import keep_time
 from angelia.service.schedule.service import NO_CLOCK, ScheduleWish
 from angelia.skills.served import ServedSkill
@@ -116,7 +116,8 @@ async def test_an_earlier_message_is_said_otherwise_in_a_fork_that_answers_it(tm
         asked = next(one["seq"] for one in whole if one["kind"] == "UserSaid")
         named = await page.says(conversation, f"/edit #{asked} Which tree?\nAnd why?", "key-0005")
         assert str(named["conversation"]) not in (fork, conversation)
-        await page.until(str(named["conversation"]), "TurnClosed")
+        past = await page.until(str(named["conversation"]), "TurnClosed")  # that of the turn that it keeps
+        await page.until(str(named["conversation"]), "TurnClosed", past[-1]["seq"])
         refused = await page.says(conversation, f"/edit #{asked + 1} no message", "key-0006")
         assert "is no message of yours" in str(refused["reply"])
         said = (await page.json(f"/api/conversations/{fork}/entries"))["entries"]

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from angelia.client.client import ApiClient, ApiError
-from angelia.faces.web.api_description import WORDS, openapi
+from angelia.faces.web.api.api_description import WORDS, openapi
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
 from tests.web.visitor import opened, visiting

@@ -7,6 +7,7 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ids import ConversationId, DeliveryId
+from angelia.core.principal import OWNER
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, hang, say
 from tests.delegation.family import by_task, delegate
@@ -240,9 +241,19 @@ async def test_what_was_said_elsewhere_is_found_on_the_page(tmp_path: Path) -> N
         await page.until(conversation, "TurnClosed")
         (hit,) = (await page.json("/api/conversations?q=quinces"))["found"]
         assert (hit["conversation"], hit["seq"]) == (conversation, 2)
+        for within, count in (("door=web", 1), ("door=terminal", 0), ("folder=/elsewhere", 0)):
+            found = (await page.json(f"/api/conversations?q=quinces&{within}"))["found"]
+            assert len(found) == count, within
         assert (await page.json(f"/api/conversations/{conversation}"))["title"] == "How heavy are the quinces?"
         for path in ("/api/home", "/api/schedules", "/api/notes", "/api/skills", "/api/channels", "/api/servers"):
             assert (await page.get(path)).status_code == 200, path
+        await app.audit.record(e.AdminAct.SETTINGS_CHANGED, OWNER, "limits.max_steps")
+        (decided,) = (await page.json("/api/audit?limit=1"))["decided"]
+        assert (decided["did"], decided["by"], decided["conversation"]) == (
+            "settings changed: limits.max_steps",
+            "owner",
+            "",
+        )
         usage = await page.json("/api/usage?days=2")
         assert [one["conversation"] for one in usage["conversations"]] == [conversation]
         settings = (await page.json("/api/settings"))["settings"]
@@ -305,3 +316,26 @@ async def test_a_helper_is_stopped_by_itself_and_its_end_is_told_in_its_conversa
         assert [one["child"]["ending"] for one in told if one["kind"] == "WorkEnded"] == ["Cancelled"]
         assert told[-1]["ending"] == "Answered"
         assert (await page.post(stop)).status_code == 409
+
+
+async def test_a_file_is_offered_behind_an_at_and_goes_with_the_message_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "my harvest.csv").write_text("beds,kilos\nsouth,41\n")
+    (tmp_path / "work" / "shared.py").write_text("pass\n")
+    (tmp_path / "outside.txt").write_text("not yours\n")
+    async with ModelServer([say("41 kilos.")]) as server, opened(tmp_path, server.base_url) as app:
+        async with visiting(app) as page:
+            conversation = str((await page.said("/api/conversations", {"folder": str(tmp_path / "work")}))["id"])
+            offered = (await page.json(f"/api/conversations/{conversation}/names?begun=my%20har"))["found"]
+            assert [one["mention"] for one in offered] == ['@"my harvest.csv"']
+            outside = {"text": "Read @../outside.txt.", "key": "key-0001"}
+            refused = await page.post(f"/api/conversations/{conversation}/messages", outside)
+            assert refused.status_code == 400
+            assert "outside.txt lies outside of" in refused.text
+            await page.says(conversation, f"How much is in {offered[0]['mention']}?", "key-0002")
+            told = await page.until(conversation, "TurnClosed")
+        async with visiting(app) as page:
+            assert await page.json(f"/api/conversations/{conversation}/names?begun=my%20har") == {"found": offered}
+            assert not app.conversations.sessions, "one that rests was opened for it"
+    [said] = [one for one in told if one["kind"] == "UserSaid"]
+    assert [part.get("name") for part in said["parts"]] == [None, "my harvest.csv"]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from angelia.faces.web import formulas
-from angelia.faces.web.formulas import MOST, formula
-from angelia.faces.web.markdown_nodes import nodes
+from angelia.faces.web.conversations import formulas
+from angelia.faces.web.conversations.formulas import MOST, formula
+from angelia.faces.web.conversations.markdown_nodes import nodes
 from tests.examples import examples
 
 X = ["mrow", {}, [["mi", {}, ["x"]]]]

@@ -18,9 +18,9 @@ from angelia.faces.web.access.exposure import exposure
 from angelia.faces.web.access.logins import FROM_ELSEWHERE, Logins, terms_at
 from angelia.faces.web.access.password import LEAST, PagePassword
 from angelia.faces.web.access.throttle import ADDRESS, EVERYBODY, LoginThrottle, _Failures
+from angelia.faces.web.asgi.guards import RouteGuard
+from angelia.faces.web.asgi.request import TooManyAttempts
 from angelia.faces.web.door import WebDoor, demand_login
-from angelia.faces.web.guards import RouteGuard
-from angelia.faces.web.request import TooManyAttempts
 from angelia.service.app import App
 from angelia.service.settings.config import WebSettings
 from angelia.store.sql.database import Database

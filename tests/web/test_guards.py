@@ -11,10 +11,10 @@ from angelia.core.errors import ConfigError
 from angelia.core.ids import Clock
 from angelia.faces.web.access.exposure import exposure
 from angelia.faces.web.access.logins import CODE_MS, COOKIE, LOGIN_MS, LONGEST_MS, Logins
+from angelia.faces.web.asgi.guards import RouteGuard
+from angelia.faces.web.asgi.request import MOST_JSON, RequestRefused
+from angelia.faces.web.asgi.routes import Route
 from angelia.faces.web.door import WebDoor, page_of
-from angelia.faces.web.guards import RouteGuard
-from angelia.faces.web.request import MOST_JSON, RequestRefused
-from angelia.faces.web.routes import Route
 from angelia.service.app import App
 from angelia.service.settings.config import WebSettings
 from angelia.store.sql.database import Database

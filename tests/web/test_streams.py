@@ -17,6 +17,7 @@ from angelia.store.sql.database import Database
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Speak, call, say, slowly
 from tests.examples import TIMES
+from tests.ports import free_port
 from tests.promise.lives import ROOT
 from tests.web.visitor import MODEL, Visitor, events_of, opened, visiting
 
@@ -169,14 +170,6 @@ async def link_of(process: asyncio.subprocess.Process) -> tuple[str, str]:
     address, _, code = (await process.stdout.readline()).decode().strip().partition("/#code=")
     assert code
     return address, code
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 class Life:

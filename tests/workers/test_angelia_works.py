@@ -35,7 +35,7 @@ async def test_another_angelia_writes_through_us_after_a_yes_and_its_answer_is_t
         await until(talk, lambda: bool(talk.session.questions()))
         (asked,) = talk.session.questions()
         assert "write counter.txt" in asked.question
-        await talk.session.approve(asked.call, by=OWNER)
+        await talk.session.approve(asked, by=OWNER)
         over = await ended(talk)
         assert (words(over), over.status) == ("The counter is 2 now.", CallStatus.OK)
         facts = await child_log(talk)

@@ -144,7 +144,7 @@ async def test_its_permission_requests_are_put_to_the_person_under_its_name_and_
         await until(talk, lambda: bool(talk.session.questions()))
         (asked,) = talk.session.questions()
         assert (asked.call.partition(".")[0], "Move the counter" in asked.question) == ("h1", True)
-        await (talk.session.approve if yes else talk.session.refuse)(asked.call, by=OWNER)
+        await (talk.session.approve if yes else talk.session.refuse)(asked, by=OWNER)
         assert words(await ended(talk)) == said
     assert answers(tmp_path) == [{"outcome": {"outcome": "selected", "optionId": chosen}}]
 
@@ -161,7 +161,7 @@ async def test_it_is_started_as_any_command_is_only_after_a_yes(tmp_path: Path) 
         await until(talk, lambda: bool(talk.session.questions()))
         (asked,) = talk.session.questions()
         assert "scripted.py" in asked.question
-        await talk.session.refuse(asked.call, by=OWNER)
+        await talk.session.refuse(asked, by=OWNER)
         over = await ended(talk)
         assert over.child
         assert isinstance(over.child.ending, end.WorkerFailed)

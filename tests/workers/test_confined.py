@@ -33,5 +33,5 @@ async def test_before_it_reaches_hosts_their_names_stand_beside_the_question(tmp
         await until(talk, lambda: bool(talk.session.questions()))
         (asked,) = talk.session.questions()
         assert "models.example" in asked.why
-        await talk.session.refuse(asked.call, by=OWNER)
+        await talk.session.refuse(asked, by=OWNER)
         await ended(talk)

@@ -52,7 +52,7 @@ async def test_claude_asks_before_it_writes_and_its_answer_and_cost_are_the_help
         assert asked.question.startswith("[h1] ")
         assert "counter.txt" in asked.question
         assert not counter.exists()
-        await talk.session.approve(asked.call, by=OWNER)
+        await talk.session.approve(asked, by=OWNER)
         over = await ended(talk)
         assert (words(over), over.status) == ("The counter is 2 now.", CallStatus.OK)
         assert over.child

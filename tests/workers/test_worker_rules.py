@@ -151,7 +151,7 @@ async def test_what_we_send_it_is_as_the_schema_of_the_protocol_says(tmp_path: P
     ]
     async with employed(tmp_path, steps) as talk:
         await until(talk, lambda: bool(talk.session.questions()))
-        await talk.session.approve(talk.session.questions()[0].call, by=OWNER)
+        await talk.session.approve(talk.session.questions()[0], by=OWNER)
         await until_it_writes(talk)
         await talk.session.stop(OWNER)
         await ended(talk)

@@ -24,6 +24,35 @@ class LiveFrame(Struct, frozen=True):
     """Seconds since 1970."""
 
 
+class LiveTab(Struct, frozen=True):
+    """A tab that can be watched: its name, and the site that it is of, empty where it is of none."""
+
+    name: str
+    site: str
+
+
+class LiveState(Struct, frozen=True):
+    """What stands around a picture: the tabs, which of them is shown, and what its page asks before it goes on."""
+
+    tabs: tuple[LiveTab, ...]
+    shown: str
+    asks: str = ""
+    takes_words: bool = False
+    """Whether its question is answered in words (`prompt`), not by yes and no alone."""
+
+    @property
+    def site(self) -> str:
+        """Of the page that is shown."""
+        return next((tab.site for tab in self.tabs if tab.name == self.shown), "")
+
+
+class LiveSight(Struct, frozen=True):
+    """What is new to whoever watches; without a picture it is what stands around it."""
+
+    state: LiveState
+    frame: LiveFrame | None = None
+
+
 class PointerMoved(Struct, frozen=True, forbid_unknown_fields=True, tag_field="do", tag="move"):
     """The pointer is here now; `held` is the button that is down."""
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import cast
+from typing import cast, get_type_hints
 
 import msgspec
 
 from angelia.channels.port import Channel, ChannelContext, ChannelProvider
-from angelia.channels.settings import ChannelSettings
+from angelia.channels.settings import WHERE_KEPT, ChannelSettings, Secret
 from angelia.core.errors import ConfigError, MissingPart
 from angelia.core.principal import RESERVED
 
@@ -50,7 +50,14 @@ def read_settings(door: str, section: Mapping[str, object], provider: ChannelPro
         return msgspec.convert(section, provider.settings)
     except msgspec.ValidationError as error:
         fault, _, where = str(error).partition(" - at `$.")
-        key = f"channels.{door}.{where.rstrip('`')}" if where else f"channels.{door}"
+        name = where.rstrip("`")
+        key = f"channels.{door}.{name}" if name else f"channels.{door}"
+        if get_type_hints(provider.settings).get(name) is Secret and isinstance(section[name], str):
+            raise ConfigError(
+                f"The setting {key} is text.",
+                "It takes the place where the secret is kept, and never the secret itself.",
+                f"Write {name} = {WHERE_KEPT}.",
+            ) from error
         raise ConfigError(f"The setting {key} cannot be used: {fault}.") from error
 
 

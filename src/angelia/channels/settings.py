@@ -16,6 +16,10 @@ class Secret(Struct, frozen=True, forbid_unknown_fields=True):
     secret: str = ""
 
 
+WHERE_KEPT = '{ file = "…" }, { env = "…" }, { command = "…" } or { secret = "HANDLE" }'
+"""How a `Secret` is written in the settings."""
+
+
 class SetupGuide(Struct, frozen=True):
     """How somebody gets what the network `title` needs: `steps` in order, and the `link` where they begin, empty for
     none.

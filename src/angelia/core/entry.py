@@ -154,16 +154,28 @@ class ChildTerms(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     worker: str = ""
 
 
+class KeptSums(Struct, frozen=True, forbid_unknown_fields=True):
+    """By what the entries that a fork has from others are told from altered ones: by the checksums that they were
+    written with. `logs` says in whose log those up to a number were written, in order; the second entry came after one
+    with the checksum `after`.
+    """
+
+    after: bytes
+    logs: tuple[tuple[ConversationId, int], ...]
+
+
 class ForkedFrom(Struct, frozen=True, forbid_unknown_fields=True):
     """Whose past a conversation has: the entries of `of` up to the number `upto`, but for the first one.
 
     `door` and `key` name what was asked for, so that a repeat of it begins no second one; empty where nothing did.
+    Without `sums` its entries have checksums of its own.
     """
 
     of: ConversationId
     upto: int
     door: str = ""
     key: str = ""
+    sums: KeptSums | None = None
 
 
 class ConversationOpened(Fact, frozen=True):
@@ -919,8 +931,9 @@ class QuestionKind(StrEnum):
 
 
 class ApprovalAsked(Fact, frozen=True):
-    """A call waits for a person. `digest` binds the answer to these very arguments, `effects` to what the call would
-    have done then: a page or a link may lead elsewhere by the time of the answer. Empty binds to nothing.
+    """A call waits for a person. `digest` binds the answer to these very arguments, and to `effects`: what the call
+    would have done then. A page or a link may lead elsewhere by the time of the answer; then it is asked once more,
+    under another digest. Empty effects bind to nothing.
 
     `pattern` is what a remembered yes would cover, empty when it cannot be remembered.
     `expires` is Unix milliseconds, 0 for never. `whole` is everything that a yes would be to, in lines; empty where

@@ -205,8 +205,9 @@ class Broker:
             if isinstance(fact, e.ApprovalGiven) and fact.call == call.id:
                 given.insert(0, fact)
             if isinstance(fact, e.ApprovalAsked) and fact.call == call.id:
-                first = next((one for one in given if one.by in fact.approvers), None)
-                return fact.effects, first if first and first.digest == digest(call) else None
+                answers = [one for one in given if one.by in fact.approvers and one.digest == fact.digest]
+                bound = fact.digest == digest(call, fact.effects)
+                return fact.effects, answers[0] if answers and bound else None
             if isinstance(fact, e.ModelSaid):  # the reply that made the call: nobody was asked before it
                 break
         return "", None

@@ -97,6 +97,10 @@ class Compactor:
         """The bytes of the next request's body, by our own measure."""
         return estimated_size(frame.view, self._fixed(frame)).bytes
 
+    def tokens_of(self, frame: RequestFrame) -> int:
+        """The tokens of the next request, as the provider last counted them, and estimates for the rest."""
+        return request_size(frame.view, self._fixed(frame)).tokens
+
     def _in_window(self, frame: RequestFrame) -> Fit:
         return budget_for(self._log.entries, frame.view, self._fixed(frame), allowed_for(frame.view, self._space))
 

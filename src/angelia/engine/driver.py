@@ -22,7 +22,9 @@ from angelia.engine import machine as m
 from angelia.engine.broker import Broker, find_calls
 from angelia.engine.caps import time_left
 from angelia.engine.compaction import Compactor, ContextBudget, RequestFrame
+from angelia.engine.day_money import LOOK_AGAIN_MS, DayMoney, in_reach
 from angelia.engine.endings import answer_of, closing_facts, words_to_speak
+from angelia.engine.live import Resting
 from angelia.engine.log import Log
 from angelia.engine.model_call import Cost, ModelCall
 from angelia.engine.remedies import Remedy
@@ -57,13 +59,16 @@ class BoundModel(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """How a turn is driven. `max_output` 0 leaves an answer's length to the model."""
+    """How a turn is driven. `max_output` 0 leaves an answer's length to the model. `day_money` holds the caps of the
+    day, None where there are none.
+    """
 
     rules: m.Rules = m.Rules()
     space: ContextBudget = ContextBudget(0.8, 8_192)
     max_output: int = 0
     effort: str = ""
     cache_hour: bool = False
+    day_money: DayMoney | None = None
 
 
 class Driver:
@@ -132,14 +137,36 @@ class Driver:
     async def _until_rest(self, lease: Lease) -> m.Rest:
         while True:
             await self.catch_up()
-            effect = self._decide()
+            effect = await self._afforded(self._decide(), lease)
             if isinstance(effect, m.Rest):
                 return effect
             await self._perform(effect, lease)
 
-    def _decide(self) -> m.Effect:
+    async def _afforded(self, effect: m.Effect, lease: Lease) -> m.Effect:
+        """The same, or what is done in its place where a cap of the day is reached, or others may reach it."""
+        money = self._settings.day_money
+        if money is None or not m.costs(effect, self._turn, self._settings.rules):
+            return effect
+        asks = isinstance(effect, m.AskModel)
+        found = await money.put_aside(lease, await self._most() if asks else 0)
+        if isinstance(found, end.BudgetSpent):
+            return self._decide(reached=found)
+        if found and asks:
+            until = self._clock() + LOOK_AGAIN_MS
+            self._live.emit(Resting(until, in_reach(found)))
+            return self._decide(held_until=until)
+        return effect
+
+    async def _most(self) -> int:
+        """What the next request may cost, by our estimate of its tokens and the longest answer; 0 without a price."""
+        bound, settings = self._bound, self._settings
+        answer = settings.max_output or bound.profile.max_output or settings.space.reserve
+        usage = e.Usage(self._compactor.tokens_of(self._frame()), answer)
+        return max(await bound.cost(usage), 0)
+
+    def _decide(self, reached: end.BudgetSpent | None = None, held_until: int = 0) -> m.Effect:
         self._turn = advance(self._turn, self._log.entries, self._settings.rules.table)
-        moment = m.Moment(self._clock(), *self._spent_today)
+        moment = m.Moment(self._clock(), *self._spent_today, reached=reached, held_until=held_until)
         if self._turn.opened:
             fit = self._compactor.fit(self._frame())
             moment = replace(moment, fit=fit, unheard=self._unheard(), helps=self._useful_remedies())
@@ -153,6 +180,8 @@ class Driver:
                 asked = asking.ask(effect, bound.setup, self._turn.setup, self._request, lease)
                 if came := await self._interruptibly(asked):
                     await self._record(came, lease)
+                if self._settings.day_money:
+                    await self._settings.day_money.give_back(lease)
             case m.RunTools(calls=calls):
                 running = self._broker.run(find_calls(self._log, calls), lease, answer_of(self._log, self._turn))
                 await self._interruptibly(running)

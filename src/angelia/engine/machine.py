@@ -16,6 +16,7 @@ running, so a call that was started and has no result was started in a life that
     a failure                       UseRemedy | Close
     a request without a reply       AskModel again, counted over restarts
     a cap is reached                Close
+    others may reach the day's cap  Rest until they have ended
     files of a new message          PlaceFiles
     recordings that the model       Transcribe | LeaveUnheard
         cannot hear
@@ -171,7 +172,8 @@ class Moment(Struct, frozen=True):
     """What the log cannot tell: the time, what today has cost before this turn, and whether the request fits.
 
     `unheard` are the messages with recordings that are to be written down first, of those that nobody has. `helps` are
-    the remedies that would change the request that was refused.
+    the remedies that would change the request that was refused. `reached` is a cap of the day that was found reached
+    just now, and until `held_until` (Unix milliseconds) others' requests may reach one.
     """
 
     now: int
@@ -180,6 +182,8 @@ class Moment(Struct, frozen=True):
     fit: Fit = Fit.FITS
     unheard: tuple[int, ...] = ()
     helps: frozenset[Remedy] = ANYTHING_HELPS
+    reached: end.BudgetSpent | None = None
+    held_until: int = 0
 
 
 def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
@@ -211,6 +215,21 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
     return _next_request(turn, rules, moment)
 
 
+def costs(effect: Effect, turn: Turn, rules: Rules) -> bool:
+    """Whether an effect may have to be paid, so that the caps of the day are looked at before."""
+    match effect:
+        case AskModel() | SpeakAnswer() | Transcribe() | Compact():
+            return True
+        case RunTools(calls=calls):
+            return _any_costs(calls, turn, rules)
+        case _:
+            return False
+
+
+def _any_costs(some: tuple[CallId, ...], turn: Turn, rules: Rules) -> bool:
+    return any(rules.traits.get(call.name, Traits()).costs for call in turn.calls if call.id in some)
+
+
 def _answered(turn: Turn) -> bool:
     """Whether the last reply is final, whole, and heard everything that was said."""
     return bool(turn.answer) and not (turn.joins or turn.asked or turn.calls or turn.failure or readable(turn))
@@ -237,7 +256,7 @@ def _spoken(turn: Turn, rules: Rules, moment: Moment) -> SpeakAnswer | Close:
         return _given(turn, "nothing is set any more that speaks.")
     if left is not None and left <= 0:
         return _given(turn, "the turn's time is up.")
-    if capped := money_spent(turn, rules.limits, moment.day_cost):
+    if capped := moment.reached or money_spent(turn, rules.limits, moment.day_cost):
         return _given(turn, f"{capped.what} has reached {capped.spent}, and the cap is {capped.cap}.")
     return SpeakAnswer(replies)
 
@@ -289,8 +308,8 @@ def _calls(turn: Turn, rules: Rules, moment: Moment) -> Effect:
             case Asked(expires=expires) if expires and expires <= moment.now:
                 return Settle((call.id,), CallStatus.REFUSED, "Nobody answered in time.")
     if group := runnable(turn.calls, rules.traits):
-        costly = any(rules.traits.get(call.name, Traits()).costs for call in turn.calls if call.id in group)
-        if costly and (capped := money_spent(turn, rules.limits, moment.day_cost)):
+        capped = moment.reached or money_spent(turn, rules.limits, moment.day_cost)
+        if capped and _any_costs(group, turn, rules):
             return Settle(group, CallStatus.CANCELLED, _unpaid(capped))
         return RunTools(group)
     return Rest(min((c.state.expires for c in turn.calls if isinstance(c.state, Asked) and c.state.expires), default=0))
@@ -373,8 +392,8 @@ def _next_request(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         times = max(turn.results.values(), default=0)
         circles = Failure(FailureKind.CIRCLES, said=turn.stale_tool)
         return _remedy(replace(turn, tries=times), circles, rules, moment)
-    if capped := spent(turn, limits, moment.day_tokens, moment.day_cost):
-        return Close(capped)
+    if capped := moment.reached or spent(turn, limits, moment.day_tokens, moment.day_cost):
+        return _given(turn) if mending(turn) else Close(capped)
     if rules.can_place and (files := [seq for seq in carried(turn) if seq in turn.unplaced]):
         return PlaceFiles(files[0])
     if moment.unheard:
@@ -383,6 +402,8 @@ def _next_request(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         return Close(end.ContextFull(model=turn.model or rules.model))
     if moment.fit is Fit.OVER or turn.compaction_requested:
         return Compact()
+    if moment.held_until:
+        return Rest(moment.held_until)
     return AskModel(carried(turn), turn.tries + 1, turn.answer if turn.joins else ())
 
 

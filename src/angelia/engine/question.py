@@ -29,7 +29,7 @@ def question(call: ToolCall, verdict: Ask, effects: Sequence[Effect]) -> e.Appro
         return e.ApprovalAsked(
             call=call.id,
             question=verdict.question,
-            digest=digest(call),
+            digest=digest(call, digest_of(effects)),
             why=verdict.reason,
             choices=asked.choices,
             picture=asked.picture if isinstance(asked, HandOverPage) else None,
@@ -40,7 +40,7 @@ def question(call: ToolCall, verdict: Ask, effects: Sequence[Effect]) -> e.Appro
     return e.ApprovalAsked(
         call=call.id,
         question=verdict.question,
-        digest=digest(call),
+        digest=digest(call, digest_of(effects)),
         why=verdict.reason,
         pattern=verdict.pattern,
         whole=_whole(call, verdict.question, effects),
@@ -54,9 +54,12 @@ def digest_of(effects: Sequence[Effect]) -> str:
     return hashlib.sha256(msgspec.json.encode(effects)).hexdigest()[:32]
 
 
-def digest(call: ToolCall) -> str:
-    """Binds an approval to a call's name and exact arguments."""
-    return hashlib.sha256(f"{call.name}\0{call.arguments}".encode()).hexdigest()[:32]
+def digest(call: ToolCall, effects: str = "") -> str:
+    """Binds an approval to a call's name and exact arguments, and to what it would have done (`digest_of`): what is
+    asked once more since it would do something else by now is another question, at every door.
+    """
+    bound = (call.name, call.arguments, *([effects] if effects else []))
+    return hashlib.sha256("\0".join(bound).encode()).hexdigest()[:32]
 
 
 def _whole(call: ToolCall, title: str, effects: Sequence[Effect]) -> str:

@@ -6,6 +6,7 @@ working folder comes as one archive, and goes back as one.
 
 import asyncio
 import io
+import sys
 import tarfile
 from pathlib import Path
 
@@ -18,8 +19,12 @@ async def bring(box: SandboxEnvironment, folder: Path) -> None:
     """Copy the working folder of the sandbox to this one.
 
     Raises:
-        BadInput: it is the root of a file system, or could not be packed or read; says what was said there.
+        BadInput: it is the root of a file system, or could not be packed or read; says what was said there. Or this
+            Python unpacks nothing that others packed.
     """
+    if not hasattr(tarfile, "data_filter"):
+        version = ".".join(map(str, sys.version_info[:3]))
+        raise BadInput(f"Python {version} cannot keep an archive from writing elsewhere.", then="Use 3.11.4 or newer.")
     where = (await _run(box, "pwd")).stdout.strip()
     if where == "/":
         raise BadInput("The sandbox works in /, which is not copied.", then="Give its image a WORKDIR.")

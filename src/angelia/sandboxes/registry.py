@@ -21,9 +21,11 @@ OURS = {
     "ssh": "angelia.sandboxes.ssh.sandbox",
 }
 """Modules by name, each with an `open_sandbox`; imported when a sandbox of theirs is opened."""
+_LENT = {"harness": "angelia.sandboxes.harness.sandbox"}
+"""The same of those that nobody can name but who lends them."""
 
-ELSEWHERE = {"ssh": "~", "modal": "/workspace"}
-"""Sandboxes of ours whose workspace is a folder of another machine; a spec ends with it, else it is this one."""
+ELSEWHERE = {"ssh": "~", "modal": "/workspace", "harness": "/"}
+"""Sandboxes of ours whose workspace is no folder of this machine; a spec ends with it, else it is this one."""
 
 SPECS = "local, docker:IMAGE, apptainer:IMAGE, modal:IMAGE, ssh:HOST[:/folder]"
 """How ours are named, for people."""
@@ -84,9 +86,9 @@ def fit_workspace(spec: str, folder: Path, own_home: Path) -> str:
 
 
 def _opener(name: str, spec: str) -> OpenSandbox:
-    if name in OURS:
+    if module := {**OURS, **_LENT}.get(name):
         try:
-            return cast("OpenSandbox", import_module(OURS[name]).open_sandbox)
+            return cast("OpenSandbox", import_module(module).open_sandbox)
         except ModuleNotFoundError as error:
             if error.name not in _EXTRAS:
                 raise

@@ -16,13 +16,16 @@ from angelia.sandboxes.undo.store import UndoStore
 from angelia.sandboxes.workspace import snapshots_folder
 from angelia.service.audit import Audit
 from angelia.service.blob_places import blob_keys, blobs_of, in_log, shared_name
+from angelia.service.browser_address import remote_browser
 from angelia.service.chats.services import ChatServices
 from angelia.service.command_port import CommandServices
-from angelia.service.conversation.conversations import ConversationDeps, ConversationModes, Conversations
+from angelia.service.conversation.conversations import ConversationDeps, Conversations
 from angelia.service.conversation.deletion import Deletion
 from angelia.service.conversation.drivers import DriverSources
+from angelia.service.conversation.earlier_folders import tidy_earlier_folders
 from angelia.service.conversation.handed_out import HandedOut
 from angelia.service.conversation.mcp_tools import McpSources
+from angelia.service.conversation.modes import ConversationModes
 from angelia.service.conversation.prompt import PromptSources
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TerminalDelivery
@@ -38,6 +41,7 @@ from angelia.service.notes.conversation_notes import NoteSources
 from angelia.service.own_process import hide_memory, key_variables, withdraw
 from angelia.service.painter import HomePainter
 from angelia.service.people.admission import Admission
+from angelia.service.people.budgets import Budgets
 from angelia.service.places.open_places import OpenPlaces
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.redaction import Redaction
@@ -122,6 +126,7 @@ class App:
         self.notes = Notes(db)
         self.doors, self.pairings = ChatBindings(db), Pairings(db)
         self.admission = Admission(loaded.config.people, self.pairings, self.audit)
+        self.budgets = Budgets(loaded.config, db, clock)
         self.secrets = SecretStore(loaded.home)
         read = self.secrets.value
         self.model_catalog = ModelCatalog(loaded, self.blobs, self.renditions.open, self.key_value, environ, read)
@@ -137,14 +142,9 @@ class App:
         self.painter = HomePainter(loaded.config.painter, self.model_catalog, ranges, self.media)
         spoken = (self._speech_tools,) if loaded.config.speaker else ()
         self.toolsets = (*tools, self.web_search.toolset, self.painter.toolset, *spoken)
+        redact, logins = self.redaction.text, ServerLogins(loaded.home, self.secret_refs)
         self.mcp_sources = McpSources(
-            loaded.config.mcp,
-            self.secret_refs,
-            environ,
-            self.redaction.text,
-            self.running,
-            loaded.config.policy.allow_ranges,
-            ServerLogins(loaded.home, self.secret_refs),
+            loaded.config.mcp, self.secret_refs, environ, redact, self.running, ranges, logins
         )
         self.undo_services = UndoServices(
             self.undo, self.transcript, self.redaction.text, loaded.home / "alive", self._mirror_of
@@ -184,7 +184,7 @@ class App:
             StoreError: the home cannot be read or written; says why and how to mend it.
             ConfigError, MissingPart: a vendor in the configuration is wrong, or where the log is to lie.
         """
-        found = found_toolsets(loaded.home, loaded.config.browser.address)  # first: opening a home closes it to others
+        found = found_toolsets(loaded.home, remote_browser(loaded, lambda: app.secret_refs))  # opening closes the home
         db = open_log(loaded, environ, clock)
         app = cls(loaded, db, environ, clock, (*found.makers, *tools))
         log_to(loaded.home / "angelia.log", app.redaction.text)
@@ -331,6 +331,7 @@ class App:
     async def _tidy_copies(self) -> None:
         if snapshots_folder(self.loaded.home).is_dir():
             await self.copies.tidied(self.transcript)
+        await tidy_earlier_folders(self.loaded.home)
 
     @cached_property
     def copies(self) -> "WorkspaceCopies":
@@ -382,6 +383,7 @@ class App:
                 schedules=lambda session: ConversationSchedules(lambda: self.schedule_service, session),
             ),
             drivers=DriverSources(self.loaded.config, self.model_catalog, self.blobs, self.clock, lambda: self.speech),
+            budgets=self.budgets,
             secrets=self.secrets,
         )
 
@@ -425,7 +427,7 @@ class App:
             intake=self.intake,
             key_value=self.key_value,
             clock=self.clock,
-            day_cost=round(config.schedule.day_cost * 1e6),
+            budgets=self.budgets,
         )
 
     @property
@@ -452,13 +454,11 @@ class App:
         async def model() -> str:
             return (await choose(self.loaded.config.model, self.model_catalog, self.key_value, None)).spec
 
-        cap = round(self.loaded.config.schedule.day_cost * 1e6)
+        looks = self.clock, self.db.data_version, self.watching.look_again
         return ClockServices(
             self.loaded.home,
-            ClockworkDeps(
-                self.transcript, self.schedules, self.clock, self.db.data_version, self.watching.look_again, cap
-            ),
-            TurnSources(self.conversations, self.schedules, model, self.terminal_delivery),
+            ClockworkDeps(self.transcript, self.schedules, *looks, self.budgets),
+            TurnSources(self.conversations, self.schedules, model, self.terminal_delivery, self.loaded.config),
             self.outside_services,
         )
 
@@ -483,6 +483,7 @@ class App:
             outbox=self.outbox,
             doors=self.doors,
             admission=self.admission,
+            budgets=self.budgets,
             key_value=self.key_value,
             model_catalog=self.model_catalog,
             tokens=self.tokens,

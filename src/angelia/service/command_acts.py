@@ -312,6 +312,11 @@ async def talk(port: TerminalPort, _: str) -> ShownByDoor:
     return ShownByDoor()
 
 
+async def window(port: TerminalPort, _: str) -> ShownByDoor:
+    port.open_window()
+    return ShownByDoor()
+
+
 async def copy(port: TerminalPort, number: str) -> CommandReply:
     return CommandReply(port.copy(_number(number)))
 

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -22,6 +21,8 @@ from angelia.store.tables.notes import Notes
 from angelia.store.tables.outbox import Outbox
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from angelia.service.chats.voice_answers import VoiceAnswers
     from angelia.service.people.admission import Admission
     from angelia.service.schedule.service import ScheduleService
@@ -226,7 +227,7 @@ class ConversationsPort(OpeningPort, Protocol):
         ...
 
     @property
-    def zone(self) -> ZoneInfo | None:
+    def zone(self) -> "ZoneInfo | None":
         """In which zone moments are told; None for this machine's."""
         ...
 
@@ -271,6 +272,14 @@ class TerminalPort(ConversationsPort, Protocol):
 
         Raises:
             AngeliaError: something that is needed for it is missing; says what.
+        """
+        ...
+
+    def open_window(self) -> None:
+        """Open the window of the page that is handed over once more.
+
+        Raises:
+            BadInput: no open question hands one over, or its window is there.
         """
         ...
 

@@ -6,12 +6,12 @@ Each acts at once, whatever the turn is doing. What a door does not show says he
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
 from angelia.core.errors import BadInput
+from angelia.path_queries import exists
 from angelia.service import command_acts as acts
 from angelia.service.command_port import (
     CommandPlace,
@@ -123,7 +123,7 @@ def _found(text: str, place: CommandPlace) -> tuple[TerminalCommand, str] | None
     name, words = match[1].lower(), (match[2] or "").strip()
     command = _BY_NAME.get(name)
     if command is None:
-        if place is CommandPlace.EDITOR or (place is CommandPlace.TERMINAL and Path(f"/{match[1]}").exists()):
+        if place is CommandPlace.EDITOR or (place is CommandPlace.TERMINAL and exists(f"/{match[1]}")):
             return None
         message = " A space before it makes it a message." if place is CommandPlace.TERMINAL else ""
         raise BadInput(f"There is no command /{name}.", "Nothing was sent to the model.", f"/help lists them.{message}")
@@ -381,6 +381,17 @@ COMMANDS: tuple[TerminalCommand, ...] = (
             _EDITOR: "an editor has no microphone",
             _CHAT: "send a voice message; /voice says which messages are answered by voice",
             _PAGE: "it listens at a terminal",
+        },
+    ),
+    TerminalCommand(
+        "window",
+        "",
+        "the page that is handed over to you, in its window once more",
+        acts.window,
+        absent={
+            _EDITOR: "an editor shows the question alone; answer it there",
+            _CHAT: "a chat shows the page's picture with the question",
+            _PAGE: "*Act in the page* beside the question shows the page live",
         },
     ),
     ConversationsCommand(

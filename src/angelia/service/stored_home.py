@@ -35,6 +35,11 @@ class StoredHome(Struct, frozen=True):
         return cls(loaded, db, Transcript(db), blobs, Outbox(db))
 
     async def lost(self) -> list[str]:
-        """What its log had once and has no more, a sentence for each conversation."""
+        """What its log had once and has no more, a sentence for each conversation; they are gone through only where the
+        newest entry that is known of is not there, since there may be a hundred thousand.
+        """
+        end = self.db.tips.read_end()
+        if end.newest is None or not await self.db.read(lambda connection: list(lost(connection, end))):
+            return []
         tips = self.db.tips.read()
         return await self.db.read(lambda connection: list(lost(connection, tips)))

@@ -11,7 +11,7 @@ from angelia.core.ids import Clock
 from angelia.service.settings.tokens import Tokens
 from angelia.tools.port import Tool, Toolset
 from angelia.tools.standalone import Standalone
-from angelia.tools.web.search_providers import PROVIDERS, SEARXNG, SearchProvider
+from angelia.tools.web.search_providers import PROVIDERS, SearchProvider
 from angelia.tools.web.search_settings import SearchSettings
 
 if TYPE_CHECKING:
@@ -54,8 +54,9 @@ class WebSearch:
         return Searcher(self.providers, self._key, self._clock, pause_seconds=self._settings.pause_minutes * 60)
 
     def _ready(self, provider: SearchProvider) -> SearchProvider | None:
-        if provider.name == SEARXNG.name:
-            return replace(provider, url=self._settings.searxng) if self._settings.searxng else None
+        if not provider.keyed:
+            address: str = getattr(self._settings, provider.name)
+            return replace(provider, url=address) if address else None
         secret = self._secret(provider)
         there = bool(secret.file or secret.command or (secret.env and self._environ.get(secret.env, "").strip()))
         return provider if there else None

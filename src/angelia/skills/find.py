@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.path_queries import is_file, real_path
 from angelia.skills.finding import SkillFinding
 from angelia.skills.folder import NAMES
 from angelia.skills.places import SkillFolder, SkillOwner
@@ -27,11 +28,11 @@ def find_skills(folders: Sequence[SkillFolder], read: Callable[[Path], Skill]) -
     found: dict[str, FoundSkill] = {}
     for folder in folders:
         for path in _skills_in(folder.path):
-            real = str(path.resolve())
+            real = real_path(path)
             if real in found:
                 continue
             skill = read(path)
-            if folder.within and not Path(real).is_relative_to(folder.within.resolve()):
+            if folder.within and not Path(real).is_relative_to(real_path(folder.within)):
                 out = SkillFinding("", 0, f"it is a link that leads out of {folder.within}")
                 skill = replace(skill, findings=(*skill.findings, out))
             found[real] = FoundSkill(skill, folder.of)
@@ -45,6 +46,6 @@ def _skills_in(folder: Path) -> Iterator[Path]:
         return
     shown = 0
     for name in names:
-        if any((folder / name / file).is_file() for file in NAMES) and shown < MOST_SKILLS:
+        if any(is_file(folder / name / file) for file in NAMES) and shown < MOST_SKILLS:
             shown += 1
             yield folder / name

@@ -26,8 +26,8 @@ _BLOCK = re.compile(r"(?P<style>[|>])(?:(?P<indent>[1-9])(?P<chomp1>[+-])?|(?P<c
 _MOST_NESTED = 20
 """Levels; what people write has three."""
 _COMMENT = re.compile(r"(?:^|[ \t])#.*$")
-_UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no YAML document holds (YAML 1.2.2, 5.1)."""
+_UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+"""What no YAML document holds (YAML 1.2.2, 5.1, which names what it may hold: that takes 5 ms to compile)."""
 _ESCAPED = {
     **dict(zip("0abtnvfre", "\0\a\b\t\n\v\f\r\x1b", strict=True)),
     **dict(zip('\t "/\\N_LP', '\t "/\\\x85\xa0\u2028\u2029', strict=True)),

@@ -95,6 +95,9 @@ class Ends(Protocol):
     def read(self) -> Tips:
         """All that is known; read it before the log that it is held against."""
 
+    def read_end(self) -> Tips:
+        """What was known last, the newest among it; however many conversations there are."""
+
     def of(self, conversation: ConversationId) -> Tip | None:
         """The end of one conversation; None if it is not known, or is being erased."""
 
@@ -148,6 +151,11 @@ class Numbers(Protocol):
     @property
     def brought(self) -> str:
         """What stands before `VALUES` where rows bring numbers of their own, as only a copy does."""
+
+    def highest(self, table: str) -> str:
+        """A question, as a part of one, for the highest that was ever given in a table; 0 for none. Within a write the
+        next row is given the one after it.
+        """
 
     def last(self, connection: StoreConnection, table: str) -> int:
         """The highest that was ever given in a table; 0 for none."""

@@ -41,7 +41,7 @@ class NotReached(AssertionError):
 def command(log: Path, argv: Sequence[str], *, at: str = "", entry: str = ANGELIA) -> list[str]:
     """The command that runs `argv` under the recorder, for tests that drive a terminal themselves."""
     options = ["--log", str(log), "--entry", entry, *(["--at", at] if at else [])]
-    return [sys.executable, "-m", "angelia.testing.crash", *options, "--", *argv]
+    return [sys.executable, "-P", "-m", "angelia.testing.crash", *options, "--", *argv]
 
 
 Live = Callable[[str, Sequence[str], Mapping[str, str], str, bytes], Awaitable[Run]]

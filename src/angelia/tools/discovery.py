@@ -16,6 +16,8 @@ from angelia.tools.standalone import Standalone
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from angelia.browsers.address import RemoteAddress
+
 TOOLS = "angelia.tools"
 """The group of single tools: each names a function with `@angelia.tool`, or what makes a `Tool` without arguments."""
 
@@ -35,10 +37,10 @@ class FoundToolsets(Struct, frozen=True):
     faults: tuple[str, ...] = ()
 
 
-def found_toolsets(home: Path | None = None, browser: str = "") -> FoundToolsets:
+def found_toolsets(home: Path | None = None, browser: "RemoteAddress | None" = None) -> FoundToolsets:
     """Our own, then single tools of other packages by their names, then toolsets by those of their entry points.
 
-    `browser` is the address of one that runs elsewhere, empty for this machine's. With a `home` what lies in its
+    `browser` is one that runs elsewhere, if that is to be used. With a `home` what lies in its
     `plugins` is among them.
     """
     plugins, unloaded = _plugins(home)
@@ -62,7 +64,7 @@ def default_registry(home: Path | None = None) -> Registry:
     return Registry.of(toolsets, (*found.faults, *faults))
 
 
-def own_toolsets(browser: str = "") -> tuple[MakeToolset, ...]:
+def own_toolsets(browser: "RemoteAddress | None" = None) -> tuple[MakeToolset, ...]:
     """Those that come with Angelia."""
     from angelia.tools.browser.toolset import BrowserTools
     from angelia.tools.delegation.toolset import DelegationTools

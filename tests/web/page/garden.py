@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from angelia.faces.web.markdown_nodes import nodes
+from angelia.faces.web.conversations.markdown_nodes import nodes
 from tests.web.page.fake import FakeServer, event
 
 TALK = "01HARVEST"
@@ -269,7 +269,7 @@ def garden() -> FakeServer:
             "last_at": AT - n * 40_000_000,
             "last_seq": 30,
             "door": "telegram" if n < 3 else "terminal",
-            "folder": "/home/ann/garden",
+            "folder": "/home/ann/garden" if n < 3 else "/home/ann/papers",
             "sandbox": "local",
             "open": going,
             "waits": waits,

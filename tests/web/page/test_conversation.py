@@ -3,6 +3,7 @@
 
 import re
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
@@ -351,4 +352,61 @@ def test_who_does_not_look_is_told_outside_of_the_page(chrome: Browser, fake: Fa
     fake.push("home", {"waits": 3, "changed": []})
     page.wait_for_function("() => window.told.length")
     assert page.evaluate("window.told") == ["3 questions wait for you."]
+    leave(page)
+
+
+def test_a_name_is_chosen_behind_an_at_by_keys_and_by_mouse(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """What is offered is taken by Tab, Enter or a click; Enter after a whole name sends, and Escape leaves it be."""
+    page = _talk(chrome, fake, address, [said(1, "Count.")])
+    fake.answers[f"/api/conversations/{TALK}/names"] = {
+        "found": [
+            {"path": "my harvest.csv", "mention": '@"my harvest.csv"', "size": 41},
+            {"path": "shelf:beds/north", "mention": "@shelf:beds/north", "size": -1},
+        ]
+    }
+    pen = page.locator("#pen")
+    pen.press_sequentially("Look at @har")
+    expect(page.locator("#names [role=option]")).to_have_count(2)
+    assert pen.get_attribute("aria-activedescendant") == "n0"
+    pen.press("ArrowDown")
+    pen.press("Tab")
+    expect(pen).to_have_value("Look at @shelf:beds/north ")
+    pen.press_sequentially('and @"my')
+    page.get_by_role("option", name="my harvest.csv").click()
+    expect(pen).to_have_value('Look at @shelf:beds/north and @"my harvest.csv" ')
+    expect(page.locator("#names")).to_have_count(0)
+    pen.press_sequentially("@x")
+    page.wait_for_selector("#names")
+    pen.press("Escape")
+    expect(page.locator("#names")).to_have_count(0)
+    with page.expect_response(lambda one: one.url.endswith("/messages")):
+        pen.press("Enter")
+    expect(pen).to_have_value("")
+    [written] = [body for path, body in fake.writes if path.endswith("/messages")]
+    assert written["text"] == 'Look at @shelf:beds/north and @"my harvest.csv" @x'
+    leave(page)
+    fake.answers["POST /api/conversations"] = {"id": TALK}
+    page = visit(chrome, f"{address}/#/new")
+    page.locator("#pen").press_sequentially("Look at @har")
+    page.get_by_role("option", name="my harvest.csv").click()
+    expect(page.locator("#pen")).to_have_value('Look at @"my harvest.csv" ')
+    page.locator("#pen").press("Enter")
+    page.wait_for_function(f"() => location.hash === '#/c/{TALK}'")
+    assert [path for path, _ in fake.writes].count("/api/conversations") == 1, (
+        "the one that its names were looked for in"
+    )
+    leave(page)
+
+
+def test_conversations_are_of_the_doors_and_folders_that_there_are(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    page = visit(chrome, f"{address}/#/conversations")
+    page.wait_for_selector(".rows a")
+    doors = page.get_by_role("group", name="Door").get_by_role("button")
+    expect(doors).to_have_text(["All", "Terminal", "Telegram", "This page"])
+    with page.expect_request(lambda request: "folder=" in request.url) as asked:
+        page.get_by_label("Folder").select_option(index=1)
+    chosen = page.get_by_label("Folder").input_value()
+    assert quote_plus(chosen) in asked.value.url
     leave(page)

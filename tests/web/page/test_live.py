@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.real("chromium"), pytest.mark.real("npm"), pytest.mark
 
 SETTINGS = {"policy.allow_ranges": ["127.0.0.0/8"], "sandbox.network": "on", "policy.mode": "autonomous"}
 BANK = """<body style="margin:0;font:16px sans-serif"><h1>Bank</h1><label style="position:absolute;left:100px;top:100px">Code <input aria-label=Code></label>
-<button style="position:absolute;left:400px;top:100px;height:40px" onclick="out.textContent = `Welcome, Ann, by ${document.querySelector('input').value}, press ${++window.presses}`">Log in</button>
+<button style="position:absolute;left:400px;top:100px;height:40px" onclick="if (confirm('Log in now?')) { out.textContent = `Welcome, Ann, by ${document.querySelector('input').value}, press ${++window.presses}`; window.open('/news') }">Log in</button>
 <p id=out style="position:absolute;top:200px">Not logged in.</p><script>window.presses = 0</script>"""
 WIDTHS = (320, 768, 1440)
 
@@ -44,7 +44,7 @@ def handing_over(folder: Path) -> Iterator[Handing]:
     async def live() -> None:
         loops.append(asyncio.get_running_loop())
         site, asked = Site(), list[str]()
-        site.pages["/"] = BANK
+        site.pages["/"], site.pages["/news"] = BANK, "<h1>News</h1>"
         async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as listening:
             site.port = listening.sockets[0].getsockname()[1]
             steps = [
@@ -112,6 +112,16 @@ def test_a_page_is_taken_over_acted_in_and_handed_back(
         page.get_by_label("Words for the page").fill("Q")
         page.get_by_role("button", name="Type it").click()
         press(*_in_page(page, 440, 120))
+        expect(page.get_by_role("alert").first).to_contain_text("The page asks (confirm): Log in now?")
+        assert barriers(page, source) == []
+        page.get_by_role("button", name="OK").click()
+        tabs = page.get_by_role("group", name="Tabs")
+        expect(tabs.get_by_role("button", pressed=True)).to_contain_text("t2 http://127.0.0.1")
+        page.wait_for_selector(".screen img")
+        assert barriers(page, source) == []
+        tabs.get_by_role("button", name="t1").click()
+        expect(tabs.get_by_role("button", pressed=True)).to_contain_text("t1")
+        page.wait_for_selector(".screen img")
         page.get_by_role("button", name="Done").click()
         expect(page.locator(".log")).to_contain_text("You are in.")
         leave(page)

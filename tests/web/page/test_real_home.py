@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, expect
 
 from angelia.testing.model.steps import call, say, slowly
 from tests.faces.angelia import MODEL, Place, serving
+from tests.ports import free_port
 from tests.web.page.visits import leave, visit
-from tests.web.test_streams import free_port
 
 pytestmark = [pytest.mark.real("chromium"), pytest.mark.slow]
 

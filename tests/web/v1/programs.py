@@ -1,11 +1,13 @@
-"""Programs that speak to Angelia by the official SDKs, over a real socket."""
+"""Programs that speak to Angelia by the official SDKs, over a real socket.
+
+`anthropic` is imported where it is used: it takes longer than any other package, and most processes never need it.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
 import openai
 from tests.web.visitor import Visitor, opened, visiting
 
@@ -14,6 +16,9 @@ from angelia.faces.web.api_keys import KeyScope, KeyTerms
 from angelia.service.app import App
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step
+
+if TYPE_CHECKING:
+    import anthropic
 
 PICTURE = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
@@ -41,8 +46,10 @@ class Programs:
             yield client
 
     @asynccontextmanager
-    async def anthropic(self, key: str = "") -> AsyncIterator[anthropic.AsyncAnthropic]:
+    async def anthropic(self, key: str = "") -> "AsyncIterator[anthropic.AsyncAnthropic]":
         """Anthropic's own client, which sends its key in `x-api-key`."""
+        import anthropic
+
         own = key or await self.key()
         async with anthropic.AsyncAnthropic(api_key=own, auth_token=None, base_url=self.page.address) as client:
             yield client

@@ -30,13 +30,12 @@ from a2a.types import (
 from a2a.utils.errors import (
     ContentTypeNotSupportedError,
     InvalidParamsError,
-    PushNotificationNotSupportedError,
     TaskNotCancelableError,
     TaskNotFoundError,
     UnsupportedOperationError,
 )
+from tests.ports import free_port
 from tests.promise.lives import Place
-from tests.web.test_streams import free_port
 from tests.web.v1.programs import PICTURE, Programs, served
 from tests.web.v1.test_program_tool_crashes import life, new_key
 
@@ -46,7 +45,7 @@ from angelia.faces.web.a2a.task_object import WAITS
 from angelia.faces.web.api_keys import KeyScope
 from angelia.faces.web.v1.turn import FollowedTurn
 from angelia.testing.model.server import ModelServer
-from angelia.testing.model.steps import Fail, Hang, call, say, slowly
+from angelia.testing.model.steps import Fail, Hang, Step, call, say, slowly
 
 pytestmark = pytest.mark.anyio
 
@@ -294,6 +293,26 @@ async def test_nobody_sees_the_tasks_of_another_key_and_who_may_only_read_speaks
         assert len(model.requests) == 1
 
 
+async def test_all_tasks_of_a_key_are_listed_newest_first_and_nothing_is_driven_for_it(tmp_path: Path) -> None:
+    steps: list[Step] = [say("One."), Fail(FailureKind.LOGIN_REJECTED), say("Three.")]
+    async with served(tmp_path, steps) as (programs, _):
+        key = await programs.key()
+        async with agent(programs, key, streaming=False) as client:
+            done = [await whole(client, message(f"Number {n}.", f"m{n}")) for n in range(3)]
+        async with agent(programs, await programs.key("other"), streaming=False) as other:
+            assert not (await other.list_tasks(ListTasksRequest())).tasks
+    async with served(tmp_path, []) as (programs, _), agent(programs, key, streaming=False) as client:  # another life
+        page = await client.list_tasks(ListTasksRequest(page_size=2))
+        rest = await client.list_tasks(ListTasksRequest(page_token=page.next_page_token, include_artifacts=True))
+        failed = await client.list_tasks(ListTasksRequest(status=TaskState.TASK_STATE_FAILED))
+        assert not programs.app.conversations.sessions
+    assert len({one.context_id for one in done}) == 3
+    assert [one.id for one in (*page.tasks, *rest.tasks)] == [one.id for one in reversed(done)]
+    assert page.total_size == 3
+    assert rest.tasks[0].artifacts[0].parts[0].text == "One."
+    assert [one.id for one in failed.tasks] == [done[1].id]
+
+
 async def test_what_is_not_had_here_is_refused_in_the_words_of_the_protocol(tmp_path: Path) -> None:
     async with served(tmp_path, []) as (programs, _):
         key = await programs.key()
@@ -302,17 +321,11 @@ async def test_what_is_not_had_here_is_refused_in_the_words_of_the_protocol(tmp_
             asked.configuration.CopyFrom(SendMessageConfiguration(accepted_output_modes=["image/png"]))
             with pytest.raises(ContentTypeNotSupportedError):
                 await whole(client, asked)
-            asked = message("x")
-            asked.configuration.task_push_notification_config.url = "https://hook.example"
-            with pytest.raises(PushNotificationNotSupportedError):
-                await whole(client, asked)
             asked = SendMessageRequest(
                 message=Message(message_id="m", role=Role.ROLE_USER, parts=[Part(url="http://x")])
             )
             with pytest.raises(InvalidParamsError, match="Nothing is fetched"):
                 await whole(client, asked)
-            with pytest.raises(UnsupportedOperationError, match="by their context"):
-                await client.list_tasks(ListTasksRequest())
             with pytest.raises(TaskNotFoundError):
                 await client.get_task(GetTaskRequest(id="task_1"))
         for method, headers, code in (
@@ -320,7 +333,8 @@ async def test_what_is_not_had_here_is_refused_in_the_words_of_the_protocol(tmp_
             ("SendMessage", {"a2a_version": ""}, -32009),
             ("message/send", {}, -32601),
             ("GetExtendedAgentCard", {}, -32004),
-            ("CreateTaskPushNotificationConfig", {}, -32003),
+            ("CreateTaskPushNotificationConfig", {}, -32001),
+            ("GetTaskPushNotificationConfig", {}, -32602),
             ("SendMessage", {}, -32602),
             ("GetTask", {"a2a_version": "1.7"}, -32602),
         ):

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import anthropic
 import pytest
 from tests.web.v1.programs import PICTURE, served
 
@@ -47,6 +46,8 @@ async def test_a_stream_has_the_same_words(tmp_path: Path) -> None:
 
 
 async def test_errors_are_in_the_form_of_anthropic_and_not_tried_again(tmp_path: Path) -> None:
+    import anthropic  # see `programs`
+
     async with served(tmp_path, [Fail(FailureKind.OUT_OF_CREDIT)]) as (programs, model):
         async with programs.anthropic() as client:
             with pytest.raises(anthropic.APIStatusError, match="overloaded_error"):

@@ -8,7 +8,7 @@ from tests.web.v1.programs import Programs, served
 
 from angelia.core.principal import OWNER, Principal
 from angelia.faces.web.api_keys import KeyScope
-from angelia.faces.web.guards import RouteGuard
+from angelia.faces.web.asgi.guards import RouteGuard
 from angelia.testing.model.steps import call, say
 
 pytestmark = pytest.mark.anyio

@@ -106,11 +106,12 @@ async def test_another_past_is_told_and_not_taken_for_ours(tmp_path: Path) -> No
         assert (said.parts, said.forwarded) == ((Text("Who am I?"),), False)
 
 
-async def test_the_same_idempotency_key_is_one_message(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["Do it.", "Do\0it."])
+async def test_the_same_idempotency_key_is_one_message(tmp_path: Path, words: str) -> None:
     async with served(tmp_path, [say("Once.")]) as (programs, model), programs.openai() as client:
         head = {"Idempotency-Key": "7"}
         first, again = [
-            await client.chat.completions.create(model="angelia", messages=[user("Do it.")], extra_headers=head)
+            await client.chat.completions.create(model="angelia", messages=[user(words)], extra_headers=head)
             for _ in range(2)
         ]
         assert first.id == again.id

@@ -13,7 +13,7 @@ from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.principal import OWNER, Principal
 from angelia.faces.web.api_keys import KeyScope
-from angelia.faces.web.guards import RouteGuard
+from angelia.faces.web.asgi.guards import RouteGuard
 from angelia.faces.web.v1 import chat_completions
 from angelia.testing.model.steps import call, say
 

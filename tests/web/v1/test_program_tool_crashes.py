@@ -12,8 +12,8 @@ import httpx2
 import pytest
 from tests import nursery
 from tests.nursery import Birth, Child, LivingChild
+from tests.ports import free_port
 from tests.promise.lives import Place
-from tests.web.test_streams import free_port
 
 from angelia.core import entry as e
 from angelia.testing.model.server import ModelServer

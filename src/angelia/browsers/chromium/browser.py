@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from angelia.browsers.address import RemoteAddress
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.downloads import Downloaded, Downloads
 from angelia.browsers.chromium.frames import origin
 from angelia.browsers.chromium.given_secrets import GivenSecrets
-from angelia.browsers.chromium.live_page import LivePage
+from angelia.browsers.chromium.live_browser import LiveBrowser
 from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.browsers.chromium.site_storage import put_storage, storage_of
 from angelia.browsers.chromium.tab import Tab
@@ -30,10 +31,12 @@ MOST_TABS = 12
 class ChromiumBrowser:
     """One Chromium with a profile in memory, which ends with it. `addresses` says what its pages may reach."""
 
-    def __init__(self, addresses: Addresses, display: "Display | None" = None, remote: str = "") -> None:
+    def __init__(
+        self, addresses: Addresses, display: "Display | None" = None, remote: RemoteAddress | None = None
+    ) -> None:
         """Nothing is started yet. Its window is on `display`, for a person; without one it has none.
 
-        With `remote`, the address of a debugger, it is a part of the browser that runs there.
+        With `remote` it is a part of the browser that runs there.
         """
         self._addresses, self._display = addresses, display
         self._remote = remote
@@ -44,20 +47,18 @@ class ChromiumBrowser:
         self._attaching: set[asyncio.Task[None]] = set()
         self._downloads: Downloads | None = None
         self._given = GivenSecrets()
-        self._watched: list[LivePage] = []
+        self._watched: list[LiveBrowser] = []
         self._own = asyncio.Lock()
         self._unshown: set[str] = set()
         self.control = PageControl()
+        self._current = ""
         self.life = 0
         """How often it was begun: what it knew went with the life before."""
-        self.current = ""
 
     @property
     def elsewhere(self) -> str:
         """Where it runs, as it may be shown, if that is behind no wall of ours; else empty."""
-        from angelia.browsers.chromium.remote import shown_address
-
-        return shown_address(self._remote) if self._remote else ""
+        return self._remote.shown if self._remote else ""
 
     def permit(self, origin: str) -> None:
         """Somebody has said yes to pages of this site; it counts where nothing but that holds them."""
@@ -69,6 +70,11 @@ class ChromiumBrowser:
         """The open tabs by their names."""
         return self._tabs
 
+    @property
+    def current(self) -> str:
+        """The tab that was used last; empty if none is open."""
+        return self._current
+
     def tab(self, name: str = "") -> Tab:
         """A tab by its name; without one the tab that was used last.
 
@@ -77,7 +83,7 @@ class ChromiumBrowser:
         """
         wanted = name or self.current
         if wanted in self._tabs:
-            self.current = wanted
+            self._use(wanted)
             return self._tabs[wanted]
         there = f"There are {', '.join(self._tabs)}." if self._tabs else "Open a page first, with `browser_open`."
         raise ActFailed(ActOutcome.GONE, f"There is no tab {name}. {there}" if name else there)
@@ -110,7 +116,7 @@ class ChromiumBrowser:
             await asyncio.sleep(0)
             if running.cdp.gone.done():
                 raise BrowserGone("The browser ended while a tab was opened.")
-        self.current = next(one for one, tab in self._tabs.items() if tab.target == target)
+        self._use(next(one for one, tab in self._tabs.items() if tab.target == target))
         if self._display is not None:
             await self._close_first(running.cdp)
         return self._tabs[self.current]
@@ -203,27 +209,32 @@ class ChromiumBrowser:
         found = [await storage_of(tab) for tab in [*self._tabs.values()] if origin(tab.url) in origins]
         return before.became(cookies, {one.origin: one for one in found if one is not None and one.origin in origins})
 
-    async def watch(self, name: str = "") -> LivePage:
-        """A tab as somebody sees it who watches; without a name the one that was used last.
+    async def watch(self) -> LiveBrowser:
+        """Its pages as somebody sees them who watches, from the tab on that was used last.
 
         Raises:
             ActFailed: there is none, or it is gone again.
         """
-        tab = self.tab(name)
+        self.tab()
         assert self._running is not None  # a page is open
-        try:
-            asked = {"targetId": tab.target, "flatten": True}
-            session = (await self._running.cdp.call("Target.attachToTarget", asked))["sessionId"]
-        except ProtocolError as error:
-            raise ActFailed(ActOutcome.GONE, f"The tab {tab.name} cannot be watched: {error}.") from error
-        watched = LivePage(self._running.cdp, session, tab.target, self.control)
+        watched = LiveBrowser(self._running.cdp, self, self.control)
         self._watched = [one for one in self._watched if not one.ended] + [watched]
         try:
-            await watched.start()
+            await watched.begin()
         except BaseException:
             await asyncio.shield(watched.close())
             raise
         return watched
+
+    def _use(self, name: str) -> None:
+        """That is the tab that was used last now."""
+        if name != self._current:
+            self._current = name
+            self._tell_watchers()
+
+    def _tell_watchers(self, came: str = "") -> None:
+        for watched in self._watched:
+            watched.tabs_changed(came)
 
     def refused(self) -> list[str]:
         """What its pages were not let through to since the last time, in sentences."""
@@ -239,7 +250,7 @@ class ChromiumBrowser:
         self._tabs.clear()
         self._watched.clear()
         self.control.handed_back()
-        self.current = ""
+        self._current = ""
         if running is not None:
             await running.close()
 
@@ -263,6 +274,7 @@ class ChromiumBrowser:
     async def _joined(self) -> "RemoteContext":
         from angelia.browsers.chromium.remote import connect_remote
 
+        assert self._remote is not None
         joined = await connect_remote(self._remote, self._addresses)
         joined.cdp.listen("", self._hear)
         return joined
@@ -297,12 +309,11 @@ class ChromiumBrowser:
             tab = Tab(running.cdp, session, target["targetId"], f"t{self._numbers}", self._given, running.rules)
             await tab.begin()
             self._tabs[tab.name] = tab
+            self._tell_watchers(tab.name)
 
     def _forget(self, target: str) -> None:
-        for watched in [one for one in self._watched if one.target == target]:
-            self._watched.remove(watched)
-            watched.end(ActFailed(ActOutcome.GONE, "The tab was closed."))
         for name in [name for name, tab in self._tabs.items() if tab.target == target]:
             del self._tabs[name]
-            if self.current == name:
-                self.current = next(reversed(self._tabs), "")
+            if self._current == name:
+                self._current = next(reversed(self._tabs), "")
+            self._tell_watchers()

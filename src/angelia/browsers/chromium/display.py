@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from angelia.browsers.port import BrowserMissing
 
-INSTEAD = (
+LOG_IN_INSTEAD = (
     "Log in from a chat or from the page of `angelia web` instead: `angelia browser add NAME --for SITE`, have the "
     "model open the site with that profile, and it hands the page over to you."
 )
@@ -40,11 +40,11 @@ class Display(Struct, frozen=True):
             yield from ("--file", str(cookie), f"{home}/.Xauthority")
 
 
-def display_of(env: Mapping[str, str] = os.environ) -> Display:
+def display_of(env: Mapping[str, str] = os.environ, *, instead: str = LOG_IN_INSTEAD) -> Display:
     """The desktop of this environment.
 
     Raises:
-        BrowserMissing: there is none on this machine; says what to do instead.
+        BrowserMissing: there is none on this machine; says what to do `instead`.
     """
     said = env.get("DISPLAY", "")
     number = said.removeprefix("unix").removeprefix(":").partition(".")[0]
@@ -61,4 +61,4 @@ def display_of(env: Mapping[str, str] = os.environ) -> Display:
         why = "You are here over SSH: DISPLAY and WAYLAND_DISPLAY are not set."
     else:
         why = "DISPLAY and WAYLAND_DISPLAY are not set."
-    raise BrowserMissing("There is no desktop here on which a window could be opened.", why, INSTEAD)
+    raise BrowserMissing("There is no desktop here on which a window could be opened.", why, instead)

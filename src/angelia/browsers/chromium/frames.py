@@ -244,18 +244,18 @@ class Frames:
             raise ActFailed(ActOutcome.UNFIT, f"The script failed: {thrown_words(thrown)}")
         return answer["result"].get("value", answer["result"].get("unserializableValue"))
 
-    async def _in_page(self, frame: Frame, ref: str, *, group: str = "") -> str:
+    async def _in_page(self, frame: Frame, ref: str) -> str:
         """An element, or the document without `ref`, as the page's own scripts have it."""
         asked = {
             "expression": f"angeliaPage.element('{ref}')" if ref else "document",
             "contextId": await self._in(frame),
-            "objectGroup": group,
+            "objectGroup": _WORLD,
         }
         ours = (await self._asked_in(frame, "Runtime.evaluate", asked))["result"].get("objectId")
         if ours is None:
             raise gone(ref)
         node = (await self._asked_in(frame, "DOM.describeNode", {"objectId": ours}))["node"]["backendNodeId"]
-        theirs = await self._asked_in(frame, "DOM.resolveNode", {"backendNodeId": node, "objectGroup": group})
+        theirs = await self._asked_in(frame, "DOM.resolveNode", {"backendNodeId": node})
         return str(theirs["object"]["objectId"])
 
     # -- our script -------------------------------------------------------------------------------------------------
@@ -304,8 +304,11 @@ class Frames:
         with suppress(ProtocolError):  # the page moves on: whoever looks meets it, and looks again
             world = await self._in(frame)
             # Of the document as the page has it: asked of ours, Chromium 156 dies at some later collection of garbage.
-            asked = {"objectId": await self._in_page(frame, "", group=_WORLD), "depth": -1, "pierce": True}
+            # And in no group of objects: else each listener's function comes with it, which takes three times as long.
+            theirs = {"objectId": await self._in_page(frame, "")}
+            asked = {**theirs, "depth": -1, "pierce": True}
             heard = (await self._asked_in(frame, "DOMDebugger.getEventListeners", asked))["listeners"]
+            await self._asked_in(frame, "Runtime.releaseObject", theirs)
             fresh = {one["backendNodeId"] for one in heard if one["type"] in _POINTED and "backendNodeId" in one}
             nodes = sorted(fresh - frame.asked)[:_MOST_LISTENERS]
             found = await self._unless_asked(asyncio.gather(*(self._resolved(frame, node, world) for node in nodes)))

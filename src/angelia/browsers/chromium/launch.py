@@ -10,10 +10,11 @@ Nothing outlives us: the pipe ends with our process, and bubblewrap ends all tha
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -60,6 +61,8 @@ class ShownChromium(Struct, frozen=True):
 
     chromium: Chromium
     display: Display | None
+    first: Sequence[str]
+    """Options and address with which it begins."""
 
     @contextmanager
     def cookie(self) -> Iterator[int]:
@@ -96,7 +99,7 @@ class RunningChromium:
         try:
             await within(_UNTIL_GONE_S, until_dead(self._process))
         except TimeoutError:
-            self._process.kill()
+            _kill(self._process)
             await until_dead(self._process)
         finally:
             self._process.wait()
@@ -121,8 +124,11 @@ def why_not(display: Display | None = None) -> BrowserMissing | None:
     return None
 
 
-async def start_chromium(addresses: Addresses, display: Display | None = None) -> RunningChromium:
-    """Start one; `addresses` says what its pages may connect to. It shows a window on `display`, or none at all.
+async def start_chromium(
+    addresses: Addresses, display: Display | None = None, first: Sequence[str] = ("about:blank",)
+) -> RunningChromium:
+    """Start one; `addresses` says what its pages may connect to. It shows a window on `display`, or none at all; it
+    begins with `first`, further options and an address.
 
     Raises:
         BrowserMissing: there is none, or it cannot be started; says why.
@@ -135,11 +141,11 @@ async def start_chromium(addresses: Addresses, display: Display | None = None) -
     ours_in, theirs_out = os.pipe()
     try:
         with HeldCommand() as held:
-            process = _begun(ShownChromium(chromium, display), held, folders, theirs_in, theirs_out)
+            process = _begun(ShownChromium(chromium, display, first), held, folders, theirs_in, theirs_out)
             try:
                 network = await proxy.serve(await held.listen("browser"), ())
             except BaseException:
-                process.kill()
+                _kill(process)
                 await asyncio.shield(until_dead(process))
                 process.wait()
                 raise
@@ -174,7 +180,16 @@ def _begun(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End all of it: while bubblewrap sets things up, its inner process does not yet end with the outer one, and would
+    be left for ever. They are one group, in a session of their own.
+    """
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _argv(seen: "ShownChromium", cookie: int, held: HeldCommand, folders: SharedFolders) -> list[str]:
@@ -187,7 +202,7 @@ def _argv(seen: "ShownChromium", cookie: int, held: HeldCommand, folders: Shared
         shown = ["--hide-scrollbars", *(() if chromium.shell else ("--headless=new",))]
     return [
         bubblewrap_program(),
-        *("--unshare-all", "--die-with-parent", "--new-session", "--clearenv", *held.options),
+        *("--unshare-all", "--die-with-parent", "--clearenv", *held.options),
         *_mounts(),
         *folders.mounts(),
         *(display.mounts(_HOME, cookie) if display is not None else ()),
@@ -197,7 +212,7 @@ def _argv(seen: "ShownChromium", cookie: int, held: HeldCommand, folders: Shared
         *shown,
         *_FLAGS,
         f"--user-data-dir={_HOME}/profile",
-        "about:blank",
+        *seen.first,
     ]
 
 

@@ -1,4 +1,4 @@
-"""One tab as a person watches it from elsewhere, and takes it over: pictures out, mouse and keys in.
+"""One tab as a person watches it from elsewhere: pictures out, mouse and keys in.
 
 Each that watches has a session of its own with the page, so several may, none is in the way of the tools, and with the
 session everything ends that was begun by it. The browser draws nothing for it while the page does not move, has no
@@ -13,7 +13,6 @@ from typing import Any, assert_never
 
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.keys import key_events
-from angelia.browsers.control import PageControl
 from angelia.browsers.live import (
     KeyPressed,
     LiveFrame,
@@ -28,17 +27,13 @@ from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 
 QUALITY = 60
 """Of the pictures, as JPEG: 20 to 60 KB each of 1280 x 800."""
-TAKE_OVER_S = 30.0
-"""Until an act of the agent's must be over for a person to take over."""
 
 
 class LivePage:
-    """Made by `ChromiumBrowser.watch`. Whoever has it closes it, which hands back what they had taken over."""
+    """Whoever has it closes it."""
 
-    def __init__(self, cdp: CdpConnection, session: str, target: str, control: PageControl) -> None:
-        self.target = target
+    def __init__(self, cdp: CdpConnection, session: str) -> None:
         self._cdp, self._session = cdp, session
-        self._control = control
         self._newest: LiveFrame | None = None
         self._fetched: list[int] = []
         self._news = asyncio.Event()
@@ -80,43 +75,18 @@ class LivePage:
         """How many pictures the browser has made since one was fetched; a few at most."""
         return len(self._fetched)
 
-    @property
-    def ended(self) -> bool:
-        """Whether there is nothing to see any more."""
-        return self._ended is not None
-
-    @property
-    def taken_over(self) -> bool:
-        """Whether what is sent here reaches the page."""
-        return self._control.held_by(self)
-
-    async def take_over(self) -> None:
-        """Have the page in hand: the agent neither acts nor looks until it is given back.
-
-        Raises:
-            ActFailed: somebody else has it, or the agent's act does not end.
-        """
-        await self._control.take(self, seconds=TAKE_OVER_S)
-
-    def give_back(self) -> None:
-        """Hand the page back to the agent. Idempotent."""
-        self._control.give_back(self)
-
     async def send(self, event: LiveInput) -> None:
         """Do to the page what the person does.
 
         Raises:
-            ActFailed: it was not taken over; nobody knows such a key; the page asks something, or is gone.
+            ActFailed: nobody knows such a key; or the page is gone.
             BrowserGone: the browser has ended.
         """
-        if not self.taken_over:
-            raise ActFailed(ActOutcome.REFUSED, "The agent has this page in hand: take it over first.")
         for method, params in _calls(event):
             await self._call(method, params)
 
     async def close(self) -> None:
         """Watch no longer. Idempotent."""
-        self.give_back()
         self.end(ActFailed(ActOutcome.GONE, "The page is no longer watched."))
         self._cdp.gone.remove_done_callback(self._browser_ended)
         with suppress(ProtocolError, ActFailed, BrowserGone):
@@ -124,13 +94,11 @@ class LivePage:
 
     def end(self, why: ActFailed) -> None:
         """There is nothing to see any more; whoever waits for a picture hears why."""
-        self.give_back()
         self._cdp.forget(self._session, why)
         self._ended = self._ended or why
         self._news.set()
 
     def _browser_ended(self, _: "asyncio.Future[None]") -> None:
-        self.give_back()
         self._news.set()
 
     async def _call(self, method: str, params: dict[str, Any]) -> None:

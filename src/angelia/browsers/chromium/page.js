@@ -13,6 +13,8 @@
     H1: () => "heading", H2: () => "heading", H3: () => "heading", H4: () => "heading", H5: () => "heading",
     H6: () => "heading", IMG: (e) => (e.getAttribute("alt") === "" ? "" : "img"), VIDEO: () => "video",
     AUDIO: () => "audio", CANVAS: () => "canvas", IFRAME: () => "frame", FRAME: () => "frame" };
+  const UNSEEN = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "HEAD"]);
+  const VISIBLE = { opacityProperty: true, contentVisibilityAuto: true, visibilityProperty: true };
   const refs = new WeakMap(), elements = new Map();
   let last = first - 1;
 
@@ -140,6 +142,7 @@
     const lines = [];
     let above = 0, below = 0, words = [], block = null;
     const flush = () => {
+      if (!words.length) return;
       const text = squeeze(words.join(""), 2000);
       if (text) lines.push({ text });
       words = [];
@@ -150,12 +153,19 @@
     // What holds words alone and is out of view is only counted, if it can be clicked. Its style, which takes the most
     // time of a look at a large page, is asked for where it may end a line of those before.
     const leaf = (element, where, there) => {
-      if (there && where !== 2 && clickable(element, role(element)) && !labels(element) && element.checkVisibility(
-        { opacityProperty: true, contentVisibilityAuto: true, visibilityProperty: true })) where < 0 ? above++ : below++;
+      if (there && where !== 2 && clickable(element, role(element)) && !labels(element) && element.checkVisibility(VISIBLE)) where < 0 ? above++ : below++;
       if (words.length && !getComputedStyle(element).display.startsWith("inline")) flush();
     };
+    // The body's overflow is the view's, where the root has none of its own (CSS Overflow 3, 3.3): it cuts nothing itself.
+    const viewports = (element) => element === element.ownerDocument.body
+      && getComputedStyle(element.ownerDocument.documentElement).overflowX === "visible";
+    // Numbers of ours: each that is asked of the browser's own rectangle takes a tenth of a microsecond.
+    const boxOf = (element) => {
+      const { left, top, width, height } = element.getBoundingClientRect();
+      return { left, top, width, height, right: left + width, bottom: top + height };
+    };
     const visit = (element, shift, clip, within) => {
-      const box = element.getBoundingClientRect();
+      const box = boxOf(element);
       const where = place(box, shift);
       const sized = box.width > 0 && box.height > 0;
       // Left of the page and above it nobody can scroll.
@@ -165,18 +175,17 @@
         return;
       }
       if (!element.checkVisibility({ opacityProperty: true, contentVisibilityAuto: true })) return;
-      const style = getComputedStyle(element);
-      if (style.visibility !== "visible" && !element.children.length && !shadow(element)) return;
+      const style = getComputedStyle(element); // what it says is worked out when it is asked, and most is out of view
+      if (!element.firstElementChild && !shadow(element) && style.visibility !== "visible") return;
       if (!shadow(element)) suspect(element, box);
       const kind = role(element);
-      const shown = style.visibility === "visible" && !apart;
-      const acts = shown && clickable(element, kind) && !labels(element);
+      const acts = !apart && clickable(element, kind) && style.visibility === "visible" && !labels(element);
       if (marked.has(element) && !sized) mark(...element.children); // floats: only they have a size
-      const inline = style.display.startsWith("inline") || style.display === "contents";
-      if (!inline) flush();
+      const inline = () => style.display.startsWith("inline") || style.display === "contents";
+      if (words.length && !inline()) flush();
       const cut = clip && outside(box, clip);
       if (acts && sized && !cut && where !== 0 && !whole) where < 0 ? above++ : where === 1 && below++;
-      const here = shown && sized && !cut && (whole || where === 0);
+      const here = (whole || where === 0) && sized && !cut && !apart && style.visibility === "visible";
       let inside = labels(element) ? "" : within; // a label's words stand in the line of what it labels
       if (here && (acts || kind === "heading" || ["img", "video", "audio", "canvas", "frame"].includes(kind))) {
         flush();
@@ -192,13 +201,13 @@
         if (kind === "frame") { frame(element, box, shift, lines.at(-1)); return; }
       }
       // Of the whole page is also what a person would find by scrolling within it.
-      const scrolls = whole && /auto|scroll/.test(style.overflowX + style.overflowY);
-      const overflows = style.overflow !== "visible" && style.overflow !== "" && !scrolls;
+      const overflow = style.overflowX + style.overflowY, scrolls = whole && /auto|scroll/.test(overflow);
+      const overflows = overflow !== "" && overflow !== "visiblevisible" && !scrolls && !viewports(element);
       const bound = overflows ? { left: Math.max(box.left, clip ? clip.left : -1e9), top: Math.max(box.top, clip ? clip.top
         : -1e9), right: Math.min(box.right, clip ? clip.right : 1e9), bottom: Math.min(box.bottom, clip ? clip.bottom
         : 1e9) } : clip;
       const readable = here && inside === null && legible(element, style, box);
-      for (const child of (shadow(element) || element).childNodes) {
+      for (let child = (shadow(element) || element).firstChild; child; child = child.nextSibling) {
         if (child.nodeType === 3) { if (readable && child.data.trim()) words.push(child.data); }
         else if (child.nodeType === 1) {
           if (child.tagName === "SLOT" && child.assignedNodes().length) {
@@ -206,11 +215,11 @@
               if (one.nodeType === 1) visit(one, shift, bound, inside);
               else if (one.nodeType === 3 && readable) words.push(one.data);
             }
-          } else if (!["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "HEAD"].includes(child.tagName))
+          } else if (!UNSEEN.has(child.tagName))
             visit(child, shift, bound, inside);
         }
       }
-      if (!inline || element.tagName === "BR") flush();
+      if (words.length && (element.tagName === "BR" || !inline())) flush();
     };
     const frame = (element, box, shift, line) => {
       let inner = null;

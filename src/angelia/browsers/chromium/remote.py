@@ -5,9 +5,13 @@ that ends. Of targets outside of it the browser is asked for no list, and tells 
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
+from angelia.browsers.address import RemoteAddress, shown_address
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.request_rules import RequestRules
 from angelia.browsers.port import ActFailed, BrowserGone, BrowserMissing
@@ -18,6 +22,11 @@ from angelia.sandboxes.egress.addresses import Addresses
 _UNTIL_GONE_S = 5.0
 _ANSWER_S = 15.0
 _MOST_ANSWER = 1_000_000
+CONNECT_S = 15.0
+"""Until a browser must have answered."""
+_PERSON_S = 120.0
+_ASKING = "/devtools/browser"
+_ALLOW = "It asks the person in front of it, who has to press Allow there within two minutes."
 _THEN = "Start it with --remote-debugging-port=9222 and a --user-data-dir of its own, or set browser.address otherwise."
 
 
@@ -27,9 +36,12 @@ class RemoteContext:
     folders = None
     """Of files it shares none with us."""
 
-    def __init__(self, cdp: CdpConnection, context: str, rules: RequestRules) -> None:
+    def __init__(
+        self, cdp: CdpConnection, context: str, rules: RequestRules, closed: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`closed` waits until the connection is."""
         self.cdp, self.context = cdp, context
-        self.rules = rules
+        self.rules, self._closed = rules, closed
 
     @property
     def refusals(self) -> dict[str, str]:
@@ -43,35 +55,30 @@ class RemoteContext:
             await within(_UNTIL_GONE_S, disposing)
         await self.rules.close()
         self.cdp.close()
+        with suppress(TimeoutError):
+            await within(_UNTIL_GONE_S, self._closed())
 
 
-def shown_address(address: str) -> str:
-    """As it may be shown: what follows the host is often a key.
-
-    >>> shown_address("wss://browsers.example/?token=abc")
-    'wss://browsers.example'
-    """
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-
-
-async def connect_remote(address: str, addresses: Addresses) -> RemoteContext:
-    """Begin a context there; `address` is http(s), where the browser says its own, or ws(s); `addresses` says what its
-    pages may reach.
+async def connect_remote(remote: RemoteAddress, addresses: Addresses) -> RemoteContext:
+    """Begin a context there; its address is http(s), where the browser says its own, or ws(s); `addresses` says what
+    its pages may reach.
 
     Raises:
         BrowserMissing: no browser answers there; says why.
+        ConfigError, NotFound: a secret that its address names cannot be had.
         MissingPart: the extra `remote-browser` is not installed.
     """
     try:
         from angelia.browsers.chromium.websocket import NoSocket, SocketTransport
     except ImportError as error:
         raise MissingPart("A browser elsewhere", "remote-browser") from error
-    shown = shown_address(address)
+    shown = remote.shown
+    debugger = await _debugger_of(await remote.read())
     try:
-        transport = await SocketTransport.connected(await _debugger_of(address))
+        transport = await SocketTransport.connected(debugger.url, debugger.seconds)
     except NoSocket as error:
-        raise BrowserMissing(f"No browser can be had at {shown}.", f"{error}.", _THEN) from error
+        why = f"{error}. {_ALLOW}" if debugger.asks else f"{error}."
+        raise BrowserMissing(f"No browser can be had at {shown}.", why, _THEN) from error
     cdp = CdpConnection(transport)
     try:
         context = str((await cdp.call("Target.createBrowserContext", {"disposeOnDetach": True}))["browserContextId"])
@@ -80,17 +87,32 @@ async def connect_remote(address: str, addresses: Addresses) -> RemoteContext:
         cdp.close()
         why = f"It gives no context of our own: {error}"
         raise BrowserMissing(f"The browser at {shown} cannot be used.", why, _THEN) from error
-    return RemoteContext(cdp, context, RequestRules(cdp, addresses))
+    return RemoteContext(cdp, context, RequestRules(cdp, addresses), transport.wait_closed)
 
 
-async def _debugger_of(address: str) -> str:
+class _Debugger(Struct, frozen=True):
+    """Where the socket is. One that `asks` lets us in when the person at the browser has said yes."""
+
+    url: str
+    asks: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """Until it must have answered."""
+        return _PERSON_S if self.asks else CONNECT_S
+
+
+async def _debugger_of(address: str) -> _Debugger:
     """Where the socket is; a browser's own HTTP server says it.
+
+    A browser that its person has opened to debuggers by hand (`chrome://inspect/#remote-debugging`, Chrome 144 and
+    later) says nothing over HTTP, and lets nobody in without asking that person; its socket is at a fixed path.
 
     Raises:
         BrowserMissing: nobody says it.
     """
     if urlsplit(address).scheme in {"ws", "wss"}:
-        return address
+        return _Debugger(address, asks=urlsplit(address).path.rstrip("/") == _ASKING)
     import httpx2
     import msgspec
 
@@ -100,8 +122,10 @@ async def _debugger_of(address: str) -> str:
     try:
         async with asyncio.timeout(_ANSWER_S), await http_client(address) as client:
             answer = await client.get(f"{address.rstrip('/')}/json/version")
+            if answer.status_code == 404 and not answer.content:
+                return _Debugger(f"ws{address.removeprefix('http').rstrip('/')}{_ASKING}", asks=True)
             said = msgspec.json.decode(answer.content[:_MOST_ANSWER], type=dict[str, str])
-            return said["webSocketDebuggerUrl"]
+            return _Debugger(said["webSocketDebuggerUrl"])
     except TimeoutError as error:
         why = f"It did not answer within {_ANSWER_S:g} s."
         raise BrowserMissing(f"No browser answers at {shown}.", why, _THEN) from error

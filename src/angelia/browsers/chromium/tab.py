@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -52,13 +52,14 @@ class Tab:
         self.dialog: Dialog | None = None
         self.seen: PageLook | None = None
         self._cdp, self._session = cdp, session
-        self.frames = Frames(target, session, self._call, self._unless_asked, given)
+        self.frames = Frames(target, session, self._call, self.unless_asked, given)
         self.secrets = SecretFields(self.frames, given)
         self._given, self._rules = given, rules
         self.console = Console(given)
         self._crashed: set[str] = set()
         self._loading = Loading(self.frames)
         self._news = asyncio.Event()
+        self._told: list[Callable[[], None]] = []
         self._choosers: list[tuple[str, int]] = []
         self._attaching: set[asyncio.Task[None]] = set()
 
@@ -88,13 +89,19 @@ class Tab:
             await self._cdp.call("Target.setAutoAttach", _FRAMES | waits, session=session)
             if self._rules is not None:
                 await self._cdp.call("Runtime.runIfWaitingForDebugger", session=session)
-            if session != self._session:  # it had moved there before anybody listened
-                there = (await self._cdp.call("Page.getFrameTree", session=session))["frameTree"]["frame"]
-                self.frames.navigated(str(there["id"]), str(there["url"]))
-                asked = {"expression": "document.readyState", "returnByValue": True}
-                ready = (await self._cdp.call("Runtime.evaluate", asked, session=session))["result"].get("value")
-                if ready != "complete":
-                    self._loading.begin(session, str(there["id"]))
+            await self._before_we_listened(session)
+
+    async def _before_we_listened(self, session: str) -> None:
+        """Learn where a frame, or a page that another one has opened, had gone before, and whether it is there."""
+        there = (await self._cdp.call("Page.getFrameTree", session=session))["frameTree"]["frame"]
+        if session == self._session:
+            self.url = str(there["url"])
+        else:
+            self.frames.navigated(str(there["id"]), str(there["url"]))
+        asked = {"expression": "document.readyState", "returnByValue": True}
+        ready = (await self._cdp.call("Runtime.evaluate", asked, session=session))["result"].get("value")
+        if ready != "complete":
+            self._loading.begin(session, str(there["id"]))
 
     # -- what is done -----------------------------------------------------------------------------------------------
 
@@ -105,7 +112,7 @@ class Tab:
             ActFailed: it could not be loaded, or did not in time; or the page asks something.
         """
         self.frames.page.moved()
-        answer = await self._unless_asked(self._call("Page.navigate", {"url": url}, seconds=LOADED_S))
+        answer = await self.unless_asked(self._call("Page.navigate", {"url": url}, seconds=LOADED_S))
         if failure := answer.get("errorText"):
             raise ActFailed(ActOutcome.NOT_LOADED, f"{url} could not be loaded: {failure}.")
         await self._loaded()
@@ -118,14 +125,14 @@ class Tab:
         """
         self.frames.page.moved()
         if by == "reload":
-            await self._unless_asked(self._call("Page.reload"))
+            await self.unless_asked(self._call("Page.reload"))
         else:
             history = await self._call("Page.getNavigationHistory")
             wanted = int(history["currentIndex"]) + (-1 if by == "back" else 1)
             if not 0 <= wanted < len(history["entries"]):
                 raise ActFailed(ActOutcome.NOT_LOADED, f"There is no page to go {by} to.")
             entry = history["entries"][wanted]["id"]
-            await self._unless_asked(self._call("Page.navigateToHistoryEntry", {"entryId": entry}))
+            await self.unless_asked(self._call("Page.navigateToHistoryEntry", {"entryId": entry}))
         await self._loaded()
 
     async def look(self, *, whole: bool = False, under: str = "") -> PageLook:
@@ -143,8 +150,8 @@ class Tab:
         x, y = await self._point(ref)
         await self._mouse("mouseMoved", x, y)
         press = {"button": button, "clickCount": count}
-        await self._unless_asked(self._mouse("mousePressed", x, y, **press))
-        await self._unless_asked(self._mouse("mouseReleased", x, y, **press))
+        await self.unless_asked(self._mouse("mousePressed", x, y, **press))
+        await self.unless_asked(self._mouse("mouseReleased", x, y, **press))
 
     async def hover(self, ref: str) -> None:
         """Point at an element."""
@@ -188,7 +195,7 @@ class Tab:
             await said(self.frames, f"focus({js(ref)})", ref)
         session = await self.frames.keys_go_to(ref)
         for event in key_events(keys):
-            await self._unless_asked(self._call("Input.dispatchKeyEvent", event, session=session))
+            await self.unless_asked(self._call("Input.dispatchKeyEvent", event, session=session))
 
     async def scroll(self, pages: float, ref: str = "") -> int:
         """Scroll by so many views (negative: up), the page or an element; returns the pixels that it moved."""
@@ -278,7 +285,7 @@ class Tab:
             asked |= {"captureBeyondViewport": True}
             asked["clip"] = {"x": 0, "y": 0, "width": size["width"], "height": height, "scale": 1}
         async with self.secrets.masked():
-            answer = await self._unless_asked(self._call("Page.captureScreenshot", asked, seconds=30.0))
+            answer = await self.unless_asked(self._call("Page.captureScreenshot", asked, seconds=30.0))
         return base64.b64decode(answer["data"])
 
     async def _box(self, ref: str) -> dict[str, float]:
@@ -291,6 +298,11 @@ class Tab:
             box["y"] += begins["y"]
             frame = frame.parent
         return box
+
+    def on_change(self, told: Callable[[], None]) -> Callable[[], None]:
+        """Call `told` when the page moves, or asks something; returns what ends that."""
+        self._told.append(told)
+        return lambda: self._told.remove(told)
 
     async def close(self) -> None:
         """Close it, whatever the page says to that."""
@@ -324,7 +336,7 @@ class Tab:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
 
-    async def _unless_asked(self, doing: Awaitable[T]) -> T:
+    async def unless_asked(self, doing: Awaitable[T]) -> T:
         """What comes of it; a dialog holds up every answer until it is answered itself, so it is the answer."""
         task = asyncio.ensure_future(doing)
         try:
@@ -351,7 +363,7 @@ class Tab:
         """Where to point in the view, with the frames around it scrolled to it; `held` is what is dragged there."""
         frame = self.frames.of(ref)
         before: tuple[float, float] | None = None
-        for _ in range(10):  # what scrolls in one process moves in another a moment later
+        for _ in range(10):  # what scrolls in one process moves in another, and is pointed at, a moment later
             x, y = self._free(ref, await said(self.frames, f"at({js(ref)}, {js(held)})", ref))
             at = frame
             while at.parent is not None:
@@ -361,7 +373,7 @@ class Tab:
             if frame is self.frames.page or before == (x, y):
                 break
             before = x, y
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.05)
         return x, y
 
     def _free(self, ref: str, told: dict[str, Any]) -> tuple[float, float]:
@@ -410,7 +422,12 @@ class Tab:
                 self._cdp.forget(session, _crashed())
             case _:
                 return
+        self._tell()
+
+    def _tell(self) -> None:
         self._news.set()
+        for told in tuple(self._told):
+            told()
 
     def _navigated(self, session: str, frame: dict[str, Any]) -> None:
         if "parentId" in frame or session != self._session:

@@ -10,8 +10,6 @@ from websockets.exceptions import InvalidHandshake, InvalidURI, WebSocketExcepti
 
 from angelia.browsers.chromium.pipe import MOST_MESSAGE
 
-CONNECT_S = 15.0
-"""Until a browser must have answered."""
 _quiet = logging.getLogger(f"{__name__}.frames")
 _quiet.setLevel(logging.INFO)  # at DEBUG it writes down what is typed, secrets among it
 
@@ -31,14 +29,14 @@ class SocketTransport:
         self._ended: Callable[[], None] = lambda: None
 
     @classmethod
-    async def connected(cls, address: str) -> "SocketTransport":
-        """Over a new connection.
+    async def connected(cls, address: str, seconds: float) -> "SocketTransport":
+        """Over a new connection, which must be there within so many seconds.
 
         Raises:
             NoSocket: there is none to be had.
         """
         try:
-            made = connect(address, max_size=MOST_MESSAGE, open_timeout=CONNECT_S, ping_interval=None, logger=_quiet)
+            made = connect(address, max_size=MOST_MESSAGE, open_timeout=seconds, ping_interval=None, logger=_quiet)
             return cls(await made)
         except (OSError, TimeoutError, InvalidURI, InvalidHandshake) as error:
             said = type(error).__name__ if isinstance(error, InvalidURI) else str(error) or "it does not answer"

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from angelia.core.errors import BadInput
+from angelia.path_queries import is_folder
 from angelia.store.log.transcript import Mark
 
 
@@ -14,7 +15,7 @@ def folder_in(cwd: str) -> Path:
         BadInput: not absolute, or no folder.
     """
     path = Path(cwd)
-    if "\0" in cwd or not path.is_absolute() or not path.is_dir():
+    if "\0" in cwd or not path.is_absolute() or not is_folder(path):
         raise BadInput(f"{cwd[:500]!r} is not the absolute path of a folder.")
     return path.resolve()
 

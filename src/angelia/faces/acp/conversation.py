@@ -251,7 +251,7 @@ class AcpConversation:
         if self._question and (words := only_words(message.parts)):
             waiting.seq = self.session.turn.opened
             asked, self._question = self._question, None
-            await self.session.approve(asked.call, by=OWNER, answer=words)
+            await self.session.approve(asked, by=OWNER, answer=words)
         else:
             address = e.Address(DOOR, self.session.conversation)
             await self.session.say(message.parts, address=address, key=key, arrival=arrival, forwarded=forwarded)

@@ -33,26 +33,26 @@ class PermissionRequests:
         self._client = client
         self._now = now
         self._in_words = in_words
-        self._open: dict[CallId, asyncio.Task[None]] = {}
+        self._open: dict[tuple[CallId, str], asyncio.Task[None]] = {}
 
     def ask(self, asked: e.ApprovalAsked, call: ToolCall) -> None:
         """Put a question about a call, or that it asks while it runs, unless it is being put already."""
-        if asked.call in self._open:
+        if (name := (asked.call, asked.digest)) in self._open:
             return
         if asked.asks is e.QuestionKind.CHOICE and not asked.choices and not self._client.capabilities.forms:
             self._in_words(asked)
             return
-        task = self._open[asked.call] = asyncio.create_task(self._put(asked, call))
-        task.add_done_callback(lambda done: self._put_away(asked.call, done))
+        task = self._open[name] = asyncio.create_task(self._put(asked, call))
+        task.add_done_callback(lambda done: self._put_away(name, done))
 
     def withdraw(self, question: CallId) -> None:
         """Somebody answered, or nobody needs to any more; of a call's id, with whatever it asks."""
-        for asked in [one for one in self._open if question in (one, call_that_asks(one))]:
-            self._open.pop(asked).cancel()
+        for name in [one for one in self._open if question in (one[0], call_that_asks(one[0]))]:
+            self._open.pop(name).cancel()
 
-    def _put_away(self, question: CallId, done: "asyncio.Task[None]") -> None:
-        if self._open.get(question) is done:
-            del self._open[question]
+    def _put_away(self, name: tuple[CallId, str], done: "asyncio.Task[None]") -> None:
+        if self._open.get(name) is done:
+            del self._open[name]
 
     async def close(self) -> None:
         """Take every question back; they stay open in the log."""
@@ -70,9 +70,9 @@ class PermissionRequests:
             match meant:
                 case q.AcpYes(scope=scope, days=days, answer=answer):
                     until = self._now() + days * DAY_MS if days else 0
-                    await self._session.approve(asked.call, by=OWNER, scope=scope, until=until, answer=answer)
+                    await self._session.approve(asked, by=OWNER, scope=scope, until=until, answer=answer)
                 case q.AcpNo(why=why):
-                    await self._session.refuse(asked.call, by=OWNER, why=why)
+                    await self._session.refuse(asked, by=OWNER, why=why)
 
     async def _answer(self, asked: e.ApprovalAsked, call: ToolCall) -> q.Meant:
         peer, session, workspace = self._client.peer, self._session.conversation, self._session.workspace

@@ -37,5 +37,7 @@ def acp(setup: str | None, *, write: bool, **given: Any) -> int:
     gc.enable()
     gc.freeze()
     from angelia.faces.acp.serve import serve
+    from angelia.service.own_process import raise_descriptor_limit
 
+    raise_descriptor_limit()
     return asyncio.run(serve(loaded_from(given)))

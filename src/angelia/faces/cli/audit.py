@@ -3,23 +3,23 @@
 import asyncio
 import sys
 from datetime import datetime
-from typing import Any, assert_never
+from typing import Any
 
 import click
 import msgspec
 
-from angelia.core import entry as e
 from angelia.core.ids import short
 from angelia.core.moment import when
 from angelia.core.principal import Principal
 from angelia.core.text import one_line
 from angelia.core.unambiguous import unambiguous_line
 from angelia.faces.cli.options import open_to_read, settings_options
+from angelia.faces.words.decisions import decision_words
 from angelia.faces.words.output import echo, echo_json
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
 from angelia.service.audit import LOG
-from angelia.store.log.audit_trail import AuditQuery, Decided, Decision, audit_trail
+from angelia.store.log.audit_trail import AuditQuery, Decided, audit_trail
 
 _QUESTION = 80
 """Characters of a question that a line shows; `angelia show` has all of it."""
@@ -70,39 +70,17 @@ def _show(found: list[Decided], *, as_json: bool) -> None:
 
 def _as_told(one: Decided) -> dict[str, Any]:
     place = {"mark": f"{one.place}.{one.conversation}.{one.seq}", "at": one.at}
-    return {**place, "by": str(one.fact.by), "did": _did(one.fact), "question": one.question, "fact": one.fact}
+    return {
+        **place,
+        "by": str(one.fact.by),
+        "did": decision_words(one.fact),
+        "question": one.question,
+        "fact": one.fact,
+    }
 
 
 def _row(one: Decided) -> tuple[str, ...]:
     where = "" if one.conversation == LOG else short(one.conversation)
-    did = _did(one.fact)
+    did = decision_words(one.fact)
     asked = f"{did}: {unambiguous_line(one_line(one.question, _QUESTION))}" if one.question else did
     return when(one.at), unambiguous_line(str(one.fact.by)), where, asked
-
-
-def _did(fact: Decision) -> str:
-    """What was decided, in words."""
-    match fact:
-        case e.ApprovalGiven(scope=scope, answer=answer):
-            return "answered" if answer else f"yes, {scope}"
-        case e.ApprovalRefused():
-            return "no"
-        case e.NoteKept(number=number):
-            return f"kept note {number}"
-        case e.NoteDropped(number=number):
-            return f"dropped note {number}"
-        case e.ScheduleChanged(state=state):
-            return f"schedule {state}"
-        case e.FilesTakenBack(count=count):
-            return f"took back changes to {count} files"
-        case e.DeliveryLetBe():
-            return "let a delivery be"
-        case e.CancelAsked():
-            return "stopped a turn"
-        case e.WordsErased(count=count):
-            return f"erased somebody's words from {count} entries"
-        case e.Administered(act=act, about=about, person=person):
-            of = f" {unambiguous_line(str(person))}" if person else ""
-            return f"{act.replace('_', ' ')}{of}{f': {unambiguous_line(about)}' if about else ''}"
-        case _:
-            assert_never(fact)

@@ -83,14 +83,16 @@ def _beside(made: MadeBackup) -> list[str]:
 
 def _command(home: Path, plan: BackupPlan, passphrase_file: Path | None) -> str:
     """What does the same by itself, for a shell that knows nothing."""
-    from angelia.installation import installation
+    from angelia.installation import InstallWay, installation
 
-    words = [str(installation().python), "-m", "angelia", "backup", str(plan.folder), "--keep", str(plan.keep or 7)]
+    found = installation()
+    words = [*found.unattended(), "backup", str(plan.folder), "--keep", str(plan.keep or 7)]
     if plan.passphrase:
         words += ["--passphrase-file", str(passphrase_file.absolute() if passphrase_file else "FILE")]
     elif plan.keys:
         words += ["--keys"]
-    return shlex.join([f"ANGELIA_HOME={home}", *words]) if os.environ.get("ANGELIA_HOME") else shlex.join(words)
+    told = os.environ.get("ANGELIA_HOME") and found.way is not InstallWay.IMAGE  # which sets it itself
+    return shlex.join([f"ANGELIA_HOME={home}", *words] if told else words)
 
 
 @click.command(epilog="Example: ANGELIA_HOME=~/angelia-of-monday angelia restore ~/angelia-backups/angelia-….tar.gz")

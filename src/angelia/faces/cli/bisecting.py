@@ -30,6 +30,7 @@ def bisect(conversation: str, check: str, seconds: float, **given: Any) -> int:
 
 
 async def _bisect(part: str, check: str, seconds: float, given: dict[str, Any]) -> int:
+    from functools import partial
     from pathlib import Path
 
     from angelia.service.batches.tasks import Task, is_python
@@ -42,7 +43,8 @@ async def _bisect(part: str, check: str, seconds: float, given: dict[str, Any]) 
         source = await app.transcript.find(OWNER, part)
         entries = await app.transcript.entries(source)
         copies = OwnCopies.of(app.loaded, app.undo, app.transcript)
-        deps = BisectDeps(app.conversations, app.blobs, copies.lay_out_for(source), app.places.end)
+        lay_out = partial(copies.lay_out, app.transcript, source)
+        deps = BisectDeps(app.conversations, app.blobs, lay_out, app.places.end)
         wanted = str(Path(check).absolute()) if is_python(check) else check
         task = Task(id=source, prompt="", check=wanted, check_seconds=seconds)
         found = await bisect(deps, entries, task, _tell)

@@ -168,8 +168,10 @@ async def _first(door: str, declined: set[str], given: dict[str, Any]) -> Envelo
 
 
 def _line_typed(pressed: asyncio.Event) -> None:
-    sys.stdin.readline()
-    pressed.set()
+    if sys.stdin.readline().strip():
+        note("Words typed here reach nobody: write them in the chat. Enter alone: later.")
+    else:
+        pressed.set()
 
 
 def person_there() -> bool:

@@ -17,6 +17,7 @@ from angelia.faces.cli.progress import working
 from angelia.faces.words.output import draw, echo, sure
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
+from angelia.installation import installation
 from angelia.service.chats.channel_setup import drafted, make_owner, secret_file, secrets_of
 from angelia.service.settings.config_file import ConfigFile
 
@@ -79,7 +80,7 @@ def add(kind: str, name: str, **given: Any) -> int:
         make_owner(home, door, (), given["owner"])
     elif settings.guide.write and adding.person_there() and not adding.meet_owner(door, who, given):
         echo("Later is fine: whoever writes is told a code, and `angelia pair approve CODE` lets them in.")
-    echo(f"\nNow: {f'angelia channels link {door}' if settings.linked else 'angelia gateway'}")
+    echo(f"\nNow: {f'angelia channels link {door}' if settings.linked else installation().gateway()}")
     return 0
 
 
@@ -225,7 +226,7 @@ async def _link(name: str, given: dict[str, Any]) -> int:
             account = await channel.link(echo)
     finally:
         await app.close()
-    echo(f"Linked to {account}. Now: angelia gateway")
+    echo(f"Linked to {account}. Now: {installation().gateway()}")
     return 0
 
 

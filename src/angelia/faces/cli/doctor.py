@@ -58,7 +58,7 @@ def _certified(given: dict[str, Any]) -> int:
     if given["door"]:
         sets = [f"--set={one}" for one in given["sets"]]
         options = [given["door"], *options, f"--to={given['to']}", *sets, *(["--yes"] if given["yes"] else [])]
-    become([sys.executable, "-m", "angelia.testing.certificates", what, *options])
+    become([sys.executable, "-P", "-m", "angelia.testing.certificates", what, *options])
     return 0
 
 

@@ -29,7 +29,7 @@ async def _fork(part: str, at: int, given: dict[str, Any], *, files: bool) -> in
     try:
         source = await app.transcript.find(OWNER, part)
         copies = OwnCopies.of(app.loaded, app.undo, app.transcript)
-        lay_out = copies.lay_out_for(source) if files else same_folder
+        lay_out = copies.lay_out if files else same_folder
         made = await fork_conversation(app.transcript, source, at, app.clock, lay_out)
         summary = await app.transcript.summary(OWNER, made)
     finally:

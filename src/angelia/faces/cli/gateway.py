@@ -60,8 +60,8 @@ async def _run(only: tuple[str, ...], given: dict[str, Any]) -> int:
 async def _page(app: "App", gateway: "Gateway") -> None:
     """The page beside the channels; where it cannot be served, they go on without it."""
     from angelia.faces.cli.doctor import look_through
+    from angelia.faces.web.conversations.gateway_chats import GatewayChats
     from angelia.faces.web.door import WebDoor
-    from angelia.faces.web.gateway_chats import GatewayChats
 
     door = WebDoor(app, lambda offline: look_through(app, offline=offline), GatewayChats(gateway))
     try:

@@ -93,7 +93,7 @@ async def _import(agent: OldAgent, path: Path, as_json: bool, given: dict[str, A
 
 def _next(agent: OldAgent, account: ImportAccount, *, dry: bool) -> list[str]:
     """What is to be done now."""
-    lines = ["Nothing was taken: without --dry-run it is."] if dry else []
+    lines = []
     if account.conversations:
         lines.append("Conversations are searched when you ask, and listed by `angelia sessions`.")
     if account.waiting:
@@ -122,6 +122,8 @@ def _next(agent: OldAgent, account: ImportAccount, *, dry: bool) -> list[str]:
             f"by nobody: `angelia secrets` lists them, and a setting names one, such as key_secret = "
             f'"{account.keys[0]}".'
         )
+    if dry and lines:
+        return ["Nothing was taken. Without --dry-run it is, and then:", *lines]
     return lines or ["There is nothing new."]
 
 

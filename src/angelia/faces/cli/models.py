@@ -9,6 +9,7 @@ import msgspec
 
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
+from angelia.faces.cli.transfer_progress import moving
 from angelia.faces.cli.weights import fetched, known_weights
 from angelia.faces.words.output import echo, echo_json
 from angelia.faces.words.paint import screen
@@ -64,7 +65,8 @@ def get(name: str | None, **given: Any) -> int:
     weights = known_weights(name or offered_weights(folder))
     if not weights_path(weights.name, folder).is_file():
         echo(f"Getting {weights.title}: {weights.size / 1e6:,.0f} MB, {weights.licence}.", err=True)
-    path = asyncio.run(fetched(weights, folder, lambda line: echo(line, err=True)))
+    with moving(weights.name) as told:
+        path = asyncio.run(fetched(weights, folder, told))
     echo(f"{weights.name} is at {path}. Use it with: --model local:{weights.name}")
     return 0
 

@@ -20,7 +20,7 @@ from angelia.faces.words.widths import table
 from angelia.service.app import App
 from angelia.service.chats.people import settings_of
 from angelia.service.people.admission import an, may_do
-from angelia.service.people.budgets import budgets_of, cost_today
+from angelia.service.people.budgets import budgets_of
 from angelia.service.people.erasure import is_of
 from angelia.service.people.found import Counts
 from angelia.store.tables.people import KnownPeople
@@ -68,9 +68,9 @@ async def _spent(app: App, who: Principal) -> str:
     """What they have cost today of what they may; empty without a cap of theirs."""
     told = []
     for budget in budgets_of(app.loaded.config, who):
-        cost = await cost_today(app.transcript, budget, app.clock())
-        of = "" if budget.of == (who,) else f" ({budget.name})"
-        told.append(f"${cost:.2f} of ${budget.day_cost:g} today{of}")
+        cost = await app.budgets.today(budget) / 1e6
+        of = "" if budget.of == (who,) else f" ({budget.name.removesuffix(' today')})"
+        told.append(f"${cost:.2f} of ${budget.most / 1e6:g} today{of}")
     return ", ".join(told)
 
 

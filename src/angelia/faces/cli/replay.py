@@ -43,7 +43,7 @@ async def _replay(part: str, since: int, given: dict[str, Any]) -> int:
         if not model:
             model = (await choose(app.loaded.config.model, app.model_catalog, app.key_value, None)).spec
         copies = OwnCopies.of(app.loaded, app.undo, app.transcript)
-        deps = ReplayDeps(app.conversations, app.transcript, app.clock, copies.lay_out_or_beside(source))
+        deps = ReplayDeps(app.conversations, app.transcript, app.clock, copies.lay_out_or_beside)
         with working(f"asking {model} again"):
             made = await replay(deps, source, model, since)
         again = await app.transcript.entries(made)

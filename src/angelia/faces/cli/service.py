@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from angelia.channels.registry import find_channel, read_settings
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.faces.cli.other_programs import run, succeed
 from angelia.faces.cli.progress import working
@@ -30,8 +31,12 @@ def begin_service(
 
     Raises:
         BadInput: somebody else's file is there, or only root may write there; nothing was changed.
+        ConfigError, MissingPart: a channel cannot be opened as it is configured; nothing was changed.
         AngeliaError: the service manager is not there, or refuses, or the gateway does not begin.
     """
+    for door, section in loaded.config.channels.items():
+        if section.get("enabled", True):
+            read_settings(door, section, find_channel(door, section))
     before = gateway_of(loaded.home)
     try:
         if unit.path.exists() and OURS not in unit.path.read_text():

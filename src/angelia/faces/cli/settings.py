@@ -84,7 +84,7 @@ def unset(key: str) -> int:
 @config.command(epilog="Example: EDITOR=nano angelia config edit")
 def edit() -> int:
     """Open config.toml in your editor ($VISUAL, $EDITOR). It is put in place only when nothing in it is wrong."""
-    from angelia.service.settings.config_file import write_private
+    from angelia.service.settings.private_file import write_private
 
     file = _file()
     before = file.text()

@@ -17,6 +17,7 @@ from angelia.faces.cli.served_skills import served_named, served_there
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
+from angelia.path_queries import is_folder
 from angelia.service.skills.conversation_skills import unseen_in_words
 from angelia.service.skills.seen import JudgedSkill, SkillState
 from angelia.service.skills.skill_acts import HEAD, skill_row
@@ -30,9 +31,14 @@ _HERE = click.option(
 )
 
 
-@click.group(epilog="Examples:  angelia skills  ·  angelia skills review  ·  angelia skills show pdf-forms")
-def skills() -> None:
+@click.group(
+    invoke_without_command=True,
+    epilog="Examples:  angelia skills  ·  angelia skills review  ·  angelia skills show pdf-forms",
+)
+@click.pass_context
+def skills(ctx: click.Context) -> int | None:
     """Skills (agentskills.io): what there is, what is in it, and what the model may use."""
+    return None if ctx.invoked_subcommand else int(ctx.invoke(list_))
 
 
 @skills.command("list", epilog="Example: angelia skills list")
@@ -47,7 +53,7 @@ async def _list(app: "App", workspace: Path | None) -> int:
     there = [*await app.skills.look(OWNER, _folder(workspace)), *await served_there(app)]
     here = {one.skill.path for one in there}
     answers = [one for one in await app.skills.answers(OWNER) if one.path not in here]
-    gone = {one.path: one for one in answers if not Path(one.path).is_dir()}
+    gone = {one.path: one for one in answers if not is_folder(one.path)}
     if not there and not gone:
         echo(
             "There are no skills here. They lie in .agents/skills, .angelia/skills or .claude/skills, of a project or "
@@ -84,7 +90,7 @@ async def _show(app: "App", name: str, workspace: Path | None) -> int:
 def validate(path: Path) -> int:
     """Hold the skill in the folder PATH to the rules of the standard and to ours, and name what breaks them by line."""
     folder = path.parent if path.name.lower() == "skill.md" else path
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise BadInput(f"There is no folder {folder}.", then="Name the folder that holds SKILL.md.")
     skill = read_skill(folder.absolute())
     for one in skill.findings:
@@ -165,7 +171,7 @@ async def _named(app: "App", name: str, workspace: Path | None) -> tuple[list[Ju
 
 def _folder(workspace: Path | None) -> Path:
     folder = workspace or Path.cwd()
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise BadInput(f"There is no folder {folder}.")
     return folder
 

@@ -39,8 +39,9 @@ async def trajectories(ids: Sequence[str], form: str, media: str, given: dict[st
             entries, _ = await app.transcript.legible(found)
             urls = await media_urls(app.blobs, entries, MediaAs(media))
             document = write(await read_trajectory(app.blobs, found, entries), urls)
-            whole = form == "atif" and len(ids) == 1
-            text = json.dumps(document, ensure_ascii=False, indent=2 if whole else None)
+            text = json.dumps(document, ensure_ascii=False)
+            if form == "atif" and len(ids) == 1:
+                text = msgspec.json.format(text, indent=2)  # five times as fast as `json.dumps` with an indent
             told.append(app.redaction.text(text))
     finally:
         await app.close()

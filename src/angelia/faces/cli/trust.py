@@ -19,6 +19,7 @@ from angelia.faces.words.folder_file import beginning, remarks
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
+from angelia.path_queries import exists, is_folder, is_link
 from angelia.service.conversation.prompt import folder_file
 from angelia.service.delegation.preset_files import is_preset_file
 from angelia.service.files.instruction_files import NAMES, repository_of
@@ -68,7 +69,7 @@ async def _trust(path: Path, given: dict[str, Any], *, forget: bool, refuse: boo
 
 
 async def _give(app: "App", path: Path) -> int:
-    others = [*await helpers_here(app, path), *await hooks_here(app, path)] if path.is_dir() else []
+    others = [*await helpers_here(app, path), *await hooks_here(app, path)] if is_folder(path) else []
     for line in others:
         echo(line, err=True)
     try:
@@ -99,9 +100,9 @@ async def _file_of(app: "App", path: Path) -> TrustedFile | UntrustedFile:
         BadInput: it is another one than was named, or it cannot be used.
         SandboxError: the folder cannot be worked in.
     """
-    if not (path.exists() or path.is_symlink()):
+    if not (exists(path) or is_link(path)):
         raise BadInput(f"There is no file or folder {path}.")
-    folder = path if path.is_dir() else path.parent
+    folder = path if is_folder(path) else path.parent
     match await folder_file(folder, app.loaded.home, app.running, app.trusted_files, OWNER):
         case NoFolderFile():
             root, here = repository_of(folder.resolve(), app.loaded.home), folder.resolve()
@@ -161,7 +162,7 @@ async def _now(app: "App", one: "FileAnswer") -> str:
         return await asyncio.to_thread(helper_now, path, one.version)
     if is_hook_folder(path):
         return await asyncio.to_thread(hooks_now, path, one.version)
-    if not path.parent.is_dir():
+    if not is_folder(path.parent):
         return "gone"
     match await folder_file(path.parent, app.loaded.home, app.running, app.trusted_files, OWNER):
         case TrustedFile(path=one.path):

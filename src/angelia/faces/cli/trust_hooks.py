@@ -10,6 +10,7 @@ from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
 from angelia.core.visible import visible
 from angelia.faces.words.output import echo
+from angelia.path_queries import is_folder
 from angelia.service.hooks.project_hooks import ProjectHooks, hook_folders, pin, project_of, read_hooks
 from angelia.store.tables.trusted_files import FileAnswer
 from angelia.tools.shell.output import plain
@@ -50,7 +51,7 @@ async def hooks_here(app: "App", folder: Path) -> list[str]:
 
 def hooks_now(folder: Path, version: str) -> str:
     """How such a folder stands to the version that was trusted."""
-    if not folder.is_dir():
+    if not is_folder(folder):
         return "gone; run as trusted"
     return "as trusted" if read_hooks(folder).digest == version else "changed; run as trusted"
 

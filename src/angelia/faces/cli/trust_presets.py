@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
 from angelia.faces.words.output import echo
+from angelia.path_queries import is_file
 from angelia.service.delegation.preset_files import PresetFile, find_preset_files, read_preset_file
 from angelia.service.delegation.presets import counts
 from angelia.store.tables.trusted_files import FileAnswer
@@ -50,7 +51,7 @@ async def helpers_here(app: "App", folder: Path) -> list[str]:
 
 def helper_now(path: Path, version: str) -> str:
     """How such a file stands to the version that was trusted."""
-    if not path.is_file():
+    if not is_file(path):
         return "gone"
     file = read_preset_file(path)
     if file.preset is None:

@@ -20,7 +20,7 @@ from angelia.core.ids import sortable_id
 from angelia.faces.cli.other_programs import Ran, run
 from angelia.installation import PACKAGE
 
-_PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input")
+_PIP = ("-P", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input")
 
 
 class Version(Struct, frozen=True):
@@ -35,12 +35,12 @@ class Version(Struct, frozen=True):
 
     def angelia(self, *words: str, home: Path) -> Ran:
         """Run a command of this version on a home."""
-        return run((str(self.python), "-m", PACKAGE, *words), {"ANGELIA_HOME": str(home)})
+        return run((str(self.python), "-P", "-m", PACKAGE, *words), {"ANGELIA_HOME": str(home)})
 
     def try_on(self, copy: Path, *words: str) -> Ran:
         """Run one on a copy of a home, whose log lies in it: the one elsewhere is not looked at, and not migrated."""
         own = {"ANGELIA_HOME": str(copy), "ANGELIA_STORE": ""}
-        return run((str(self.python), "-m", PACKAGE, *words), own)
+        return run((str(self.python), "-P", "-m", PACKAGE, *words), own)
 
     def number(self) -> str:
         """What it calls itself.
@@ -48,7 +48,7 @@ class Version(Struct, frozen=True):
         Raises:
             AngeliaError: it does not start.
         """
-        ran = run((str(self.python), "-m", PACKAGE, "--version"))
+        ran = run((str(self.python), "-P", "-m", PACKAGE, "--version"))
         if ran.code:
             raise AngeliaError("The new version does not start.", ran.last, "Nothing was changed.")
         return ran.last.rpartition(" ")[2]
@@ -77,7 +77,10 @@ class Versions(Struct, frozen=True):
         folder = self.base / "versions" / time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         named = f"{PACKAGE}[{','.join(extras)}] @ {wheel}" if extras else f"{PACKAGE} @ {wheel}"
         where = ("--no-index", "--find-links", str(find)) if find else ()
-        for words in ((sys.executable, "-m", "venv", str(folder)), (str(folder / "bin/python"), *_PIP, *where, named)):
+        for words in (
+            (sys.executable, "-P", "-m", "venv", str(folder)),
+            (str(folder / "bin/python"), *_PIP, *where, named),
+        ):
             ran = run(words)
             if ran.code:
                 shutil.rmtree(folder, ignore_errors=True)

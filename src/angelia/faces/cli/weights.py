@@ -9,6 +9,7 @@ from angelia.core.errors import BadInput
 from angelia.models.local.download import get_weights
 from angelia.models.local.runtime import installed, load_runtime
 from angelia.models.local.weights import WEIGHTS, Weights
+from angelia.service.files.transfers import Told
 
 _EVERY = 2.0
 """Seconds between two lines."""
@@ -30,8 +31,8 @@ def known_weights(name: str) -> Weights:
     )
 
 
-async def fetched(weights: Weights, folder: Path, say: Callable[[str], None]) -> Path:
-    """The file, got if need be; what has come is said every two seconds.
+async def fetched(weights: Weights, folder: Path, told: Told) -> Path:
+    """The file, got if need be; `told` hears what has come.
 
     Raises:
         BadInput, DownloadFailed: see `get_weights`.
@@ -39,10 +40,15 @@ async def fetched(weights: Weights, folder: Path, say: Callable[[str], None]) ->
     """
     if installed():
         await asyncio.to_thread(load_runtime)  # before a gigabyte is fetched for nothing
+    return await get_weights(weights, folder, lambda have: told(have, weights.size))
+
+
+def in_lines(say: Callable[[str], None]) -> Told:
+    """Tells in a line every two seconds, where a bar cannot be drawn."""
     began = said = time.monotonic()
     first = -1
 
-    def progress(have: int) -> None:
+    def told(have: int, size: int) -> None:
         nonlocal said, first
         now = time.monotonic()
         first = have if first < 0 else first
@@ -50,7 +56,7 @@ async def fetched(weights: Weights, folder: Path, say: Callable[[str], None]) ->
             return
         said = now
         speed = (have - first) / (now - began)
-        left = f", {(weights.size - have) / speed:,.0f} s left" if speed else ""
-        say(f"{have / 1e6:,.0f} of {weights.size / 1e6:,.0f} MB, {speed / 1e6:,.0f} MB/s{left}")
+        left = f", {(size - have) / speed:,.0f} s left" if speed else ""
+        say(f"{have / 1e6:,.0f} of {size / 1e6:,.0f} MB, {speed / 1e6:,.0f} MB/s{left}")
 
-    return await get_weights(weights, folder, progress)
+    return told

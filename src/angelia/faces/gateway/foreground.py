@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from angelia.channels.health import ConnectionHealth
@@ -25,7 +26,9 @@ from angelia.service.metrics import Metrics
 from angelia.service.models.choice import must_be_had
 from angelia.service.schedule.begun_elsewhere import BegunElsewhere
 from angelia.service.schedule.keep_time import keep_time
+from angelia.service.traces.contents import spans_with_contents
 from angelia.service.traces.export import TraceExport
+from angelia.service.traces.spans import spans_of
 from angelia.store.tables.machines import ClusterState, Machines, door_of
 
 DRAIN_S = 20.0
@@ -121,7 +124,8 @@ async def _traces(app: App) -> TraceExport | None:
     if header and not (colon and name.strip() and value.strip()):
         raise ConfigError("What gateway.traces_header leads to is no header.", then="Write it as `name: value`.")
     headers = {name.strip().lower(): value.strip()} if header else {}
-    exporting = TraceExport(app.db, app.key_value, settings.traces, headers)
+    told = partial(spans_with_contents, redact=app.redaction.text) if settings.traces_contents else spans_of
+    exporting = TraceExport(app.db, app.key_value, settings.traces, headers, told)
     await exporting.begin()
     return exporting
 

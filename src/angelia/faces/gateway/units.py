@@ -78,7 +78,7 @@ After=network-online.target
 Wants=network-online.target
 
 [Service]
-ExecStart="{python}" -m angelia gateway
+ExecStart="{python}" -P -m angelia gateway
 Environment="ANGELIA_HOME={home}"
 EnvironmentFile=-{home}/gateway.env
 {more}Restart=always
@@ -115,7 +115,7 @@ def _systemd(kind: str, path: Path, text: str, scope: Command, hint: str) -> Ser
 def _launchd(person: Path, home: Path, python: Path) -> ServiceUnit:
     """See launchd.plist(5), launchctl(1). A shell reads `gateway.env`, for which launchd has no key."""
     environment = shlex.quote(f"{home}/gateway.env")
-    line = f"set -a; [ -f {environment} ] && . {environment}; exec {shlex.quote(str(python))} -m angelia gateway"
+    line = f"set -a; [ -f {environment} ] && . {environment}; exec {shlex.quote(str(python))} -P -m angelia gateway"
     words = "".join(f"<string>{escape(word)}</string>" for word in ("/bin/sh", "-c", line))
     log = f"{home}/gateway.log"
     text = f"""<?xml version="1.0" encoding="UTF-8"?>

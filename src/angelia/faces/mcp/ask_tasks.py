@@ -5,7 +5,6 @@ Whoever says that it knows tasks gets one where another client is told that the 
 """
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import mcp_types as types
@@ -18,13 +17,11 @@ from angelia.core import ending as end
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
 from angelia.faces.mcp.asks import Asks, NewAsk, TurnAsks, TurnCame, TurnGoesOn
+from angelia.faces.mcp.core_ask_tasks import PAUSE_MS, VERSION, CoreAskTasks, times_of
 from angelia.faces.mcp.questions import name_of
-from angelia.faces.mcp.results import ask_result, elicitation
+from angelia.faces.mcp.results import ask_result, elicitation, has_forms
 
 TASKS = "io.modelcontextprotocol/tasks"
-
-PAUSE_MS = 1_000
-"""Milliseconds after which to look again."""
 
 Context = ServerRequestContext[Any, Any]
 TakeAnswers = Callable[[str, types.InputResponses], Awaitable[None]]
@@ -38,13 +35,6 @@ class _Answers(_TaskId):
     input_responses: types.InputResponses
 
 
-def has_forms(context: Context) -> bool:
-    """Whether the client can show a form to its person."""
-    able = context.session.client_capabilities
-    asked = able.elicitation if able else None
-    return asked is not None and (asked.form is not None or asked.url is None)
-
-
 def may_have_tasks(context: Context) -> bool:
     """Whether the client says that it knows tasks, in the protocol that has them so."""
     able = context.session.client_capabilities
@@ -52,13 +42,15 @@ def may_have_tasks(context: Context) -> bool:
 
 
 class AskTasks:
-    """The asks of this door as tasks; a task's id is the key of its ask."""
+    """The asks of this door as tasks; a task's id is the key of its ask. `core` is those of 2025-11-25."""
 
-    def __init__(self, asks: Asks, take_answers: TakeAnswers) -> None:
+    def __init__(self, asks: Asks, take_answers: TakeAnswers, core: CoreAskTasks) -> None:
         self._asks, self._take_answers = asks, take_answers
+        self._core = core
 
     def add_to(self, library: Server[Any]) -> None:
         """Say that there are tasks, and answer for them."""
+        library.middleware.append(self._core.hear)
         library.extensions[TASKS] = {}
         library.add_request_handler("tasks/get", _TaskId, self._get)
         library.add_request_handler("tasks/update", _Answers, self._update)
@@ -69,6 +61,8 @@ class AskTasks:
         return {"resultType": "task", **await self._head(outcome.conversation, outcome.key), "status": "working"}
 
     async def _get(self, context: Context, params: _TaskId) -> HandlerResult:
+        if context.protocol_version == VERSION:
+            return await self._core.get(context, params.task_id)
         _demand_tasks(context)
 
         async def untold(_: str) -> None:
@@ -104,6 +98,8 @@ class AskTasks:
         return {}
 
     async def _cancel(self, context: Context, params: _TaskId) -> HandlerResult:
+        if context.protocol_version == VERSION:
+            return await self._core.cancel(context, params.task_id)
         _demand_tasks(context)
         try:
             await self._asks.stop(params.task_id)
@@ -112,18 +108,7 @@ class AskTasks:
         return {}
 
     async def _head(self, conversation: ConversationId, key: str) -> dict[str, Any]:
-        began, last = await self._asks.span(conversation, key)
-        return {
-            "taskId": key,
-            "createdAt": _moment(began),
-            "lastUpdatedAt": _moment(last),
-            "ttlMs": None,
-            "pollIntervalMs": PAUSE_MS,
-        }
-
-
-def _moment(at: int) -> str:
-    return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return {**await times_of(self._asks, conversation, key), "ttlMs": None, "pollIntervalMs": PAUSE_MS}
 
 
 def _demand_tasks(context: Context) -> None:

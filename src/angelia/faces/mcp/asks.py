@@ -105,7 +105,7 @@ class Asks:
 
     def __init__(self, app: App, workspace: Path) -> None:
         self._app = app
-        self._workspace = workspace
+        self.workspace = workspace
         self._open: dict[ConversationId, _OpenConversation] = {}
         self._order = asyncio.Lock()
 
@@ -145,12 +145,11 @@ class Asks:
         if opened is None:
             return
         with suppress(BadInput):  # somebody else was faster, or a stop has settled it
-            call = outcome.asked.call
             match decision:
                 case Yes(answer=answer):
-                    await opened.session.approve(call, by=OWNER, answer=answer)
+                    await opened.session.approve(outcome.asked, by=OWNER, answer=answer)
                 case No(why=why):
-                    await opened.session.refuse(call, by=OWNER, why=why)
+                    await opened.session.refuse(outcome.asked, by=OWNER, why=why)
 
     async def question(self, key: str, name: str) -> TurnAsks | None:
         """The open question of this name, in the conversation of this key; None if it is not open any more."""
@@ -217,7 +216,7 @@ class Asks:
         session = (
             await app.conversations.resume(conversation, door=MCP.door)
             if conversation
-            else app.conversations.begin(door=MCP.door, workspace=self._workspace)
+            else app.conversations.begin(door=MCP.door, workspace=self.workspace)
         )
         opened = _OpenConversation(session, ProgramDelivery(session, MCP.door, app.blobs, app.outbox_folder))
         self._open[session.conversation] = opened

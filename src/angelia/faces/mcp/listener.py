@@ -15,7 +15,7 @@ from angelia.faces.mcp.library import mcp_server
 from angelia.faces.mcp.tools import OfferedTool
 from angelia.models.catalog.credentials import keys_in_file
 from angelia.service.app import App
-from angelia.service.settings.config_file import write_private
+from angelia.service.settings.private_file import write_private
 
 PATH = "/mcp"
 """Where clients find it."""

@@ -1,10 +1,11 @@
 """What an ask comes to, as the result of a call: in words, and as a value."""
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Any, assert_never
 
 import mcp_types as types
 import msgspec
+from mcp.server.context import ServerRequestContext
 from msgspec import Struct
 
 from angelia.core import ending as end
@@ -37,6 +38,13 @@ class AskAnswer(Struct, frozen=True):
 def elicitation(outcome: TurnAsks) -> types.ElicitRequestFormParams:
     """The form that a client shows of a question."""
     return types.ElicitRequestFormParams(message=shown(outcome.asked), requested_schema=form(outcome.asked))
+
+
+def has_forms(context: ServerRequestContext[Any, Any]) -> bool:
+    """Whether the client can show a form to its person."""
+    able = context.session.client_capabilities
+    asked = able.elicitation if able else None
+    return asked is not None and (asked.form is not None or asked.url is None)
 
 
 def said_result(text: str, *, is_error: bool = False) -> types.CallToolResult:

@@ -11,15 +11,18 @@ import msgspec
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from angelia.core.errors import AngeliaError
 from angelia.core.version import PACKAGE_VERSION
-from angelia.faces.mcp.ask_tasks import AskTasks, has_forms, may_have_tasks
+from angelia.faces.mcp.ask_tasks import AskTasks, may_have_tasks
 from angelia.faces.mcp.asks import Asks, NewAsk, Tell, TurnAsks, TurnGoesOn
-from angelia.faces.mcp.questions import decision, form, name_of, shown
-from angelia.faces.mcp.results import AskAnswer, ask_result, elicitation, said_result
-from angelia.faces.mcp.tools import AskRequest, OfferedTool, StopRequest
+from angelia.faces.mcp.core_ask_tasks import RELATED, VERSION, CoreAskTasks
+from angelia.faces.mcp.questions import decision, name_of
+from angelia.faces.mcp.results import AskAnswer, ask_result, elicitation, has_forms, said_result
+from angelia.faces.mcp.served_skills import SkillShelf
+from angelia.faces.mcp.tools import TOOLS, AskRequest, OfferedTool, StopRequest
 from angelia.service.app import App
 from angelia.tools.schema import compact_schema
 
@@ -57,8 +60,12 @@ class AngeliaMcpServer:
             get_tool_input_schema=lambda name: _schema(self._tools[name]) if name in self._tools else None,
         )
         self.library.middleware.append(self._hear_cancel)
-        self._ask_tasks = AskTasks(asks, self._take_answers)
+        self._core_tasks = CoreAskTasks(asks, self._elicited)
+        self._ask_tasks = AskTasks(asks, self._take_answers, self._core_tasks)
         self._ask_tasks.add_to(self.library)
+        if tuple(tools) == TOOLS:  # who names some tools offers those alone
+            SkillShelf(app, asks.workspace).add_to(self.library)
+        self.library.add_request_handler("tasks/result", types.GetTaskPayloadRequestParams, self._task_result)
 
     async def _list(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_listed(tool) for tool in self._tools.values()])
@@ -108,11 +115,19 @@ class AngeliaMcpServer:
             return await self._ask_tasks.taken(outcome)
         return ask_result(outcome)
 
-    async def _elicited(self, context: Context, outcome: TurnAsks) -> bool:
-        """Ask the client's person; False where it could not be, or they dismissed it."""
-        asked = outcome.asked
+    async def _task_result(self, context: Context, params: types.GetTaskPayloadRequestParams) -> HandlerResult:
+        if context.protocol_version != VERSION:
+            raise MCPError(types.METHOD_NOT_FOUND, f"tasks/result is of {VERSION} alone; see tasks/get.")
+        return await self._core_tasks.result(context, params.task_id, _telling(context))
+
+    async def _elicited(self, context: Context, outcome: TurnAsks, task: str = "") -> bool:
+        """Ask the client's person, for a task if it is one; False where it could not be, or they dismissed it."""
+        asked, params = outcome.asked, elicitation(outcome)
+        if task:
+            params = params.model_copy(update={"meta": {RELATED: {"taskId": task}}})
+        request, near = types.ElicitRequest(params=params), ServerMessageMetadata(related_request_id=context.request_id)
         try:
-            filled = await context.session.elicit_form(shown(asked), form(asked), context.request_id)
+            filled = await context.session.send_request(request, types.ElicitResult, metadata=near)
         except (MCPError, NoBackChannelError):
             return False
         decided = decision(asked, filled.action, filled.content)
@@ -168,6 +183,7 @@ def _listed(tool: OfferedTool) -> types.Tool:
         description=tool.words,
         input_schema=_schema(tool),
         output_schema=output,
+        execution=types.ToolExecution(task_support="optional") if output else None,
         annotations=hints,
     )
 

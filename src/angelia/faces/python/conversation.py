@@ -61,6 +61,22 @@ class Conversation:
 
         return trajectory_steps(self._session.log.entries)
 
+    async def atif(self) -> str:
+        """All of it as a document of ATIF, pictures by reference, without known secrets.
+
+        Raises:
+            NotFound: what it refers to is gone.
+        """
+        import json
+
+        from angelia.service.trajectories.formats import as_atif
+        from angelia.service.trajectories.read import MediaAs, media_urls, read_trajectory
+
+        entries, blobs = self._session.log.entries, self._app.blobs
+        urls = await media_urls(blobs, entries, MediaAs.REFERENCE)
+        document = as_atif(await read_trajectory(blobs, self.id, entries), urls)
+        return self._app.redaction.text(json.dumps(document, ensure_ascii=False))
+
     async def ask(self, question: str, *, files: Iterable[str | Path] = ()) -> Answer:
         """Ask, with files attached, and wait for the answer. If the waiting task is cancelled, the turn is stopped.
 

@@ -49,17 +49,17 @@ class Questions:
         self._session = session
         self._approve = approve
         self._clock = clock
-        self._asking: dict[CallId, asyncio.Task[None]] = {}
+        self._asking: dict[tuple[CallId, str], asyncio.Task[None]] = {}
         self.failed: BaseException | None = None
 
     def put(self) -> None:
         """Ask what is open and is not being asked; take back what is not open any more."""
-        found = {asked.call: asked for asked in self._session.questions()}
-        for call in [call for call in self._asking if call not in found]:
-            self._asking.pop(call).cancel()
-        for call, asked in found.items():
-            if call not in self._asking:
-                self._asking[call] = asyncio.create_task(self._ask(asked))
+        found = {(asked.call, asked.digest): asked for asked in self._session.questions()}
+        for name in [name for name in self._asking if name not in found]:
+            self._asking.pop(name).cancel()
+        for name, asked in found.items():
+            if name not in self._asking:
+                self._asking[name] = asyncio.create_task(self._ask(asked))
 
     async def close(self) -> None:
         """Take every question back; they stay open in the log."""
@@ -79,9 +79,9 @@ class Questions:
             match decision:
                 case Yes(scope=scope, days=days, answer=answer):
                     until = self._clock() + days * DAY_MS if days else 0
-                    await self._session.approve(asked.call, by=OWNER, scope=scope, until=until, answer=answer)
+                    await self._session.approve(asked, by=OWNER, scope=scope, until=until, answer=answer)
                 case No(why=why):
-                    await self._session.refuse(asked.call, by=OWNER, why=why)
+                    await self._session.refuse(asked, by=OWNER, why=why)
                 case _:
                     assert_never(decision)
 

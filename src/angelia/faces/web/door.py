@@ -12,27 +12,28 @@ from angelia.core.errors import UNREADABLE, ConfigError
 from angelia.core.ids import sortable_id
 from angelia.faces.listener.serve import serve
 from angelia.faces.web.a2a.call_routes import CallRoutes
+from angelia.faces.web.a2a.pushes import TaskPushes
 from angelia.faces.web.access.exposure import SETTING, Exposure, exposure
 from angelia.faces.web.access.login_routes import LoginRoutes, LoginWays
-from angelia.faces.web.api_description import DescriptionRoutes
+from angelia.faces.web.api.api_description import DescriptionRoutes
+from angelia.faces.web.api.conversation_routes import ConversationRoutes
+from angelia.faces.web.api.doctor_routes import DoctorRoutes, Look
+from angelia.faces.web.api.home_routes import HomeRoutes
+from angelia.faces.web.api.live_routes import LiveRoutes
+from angelia.faces.web.api.record_routes import RecordRoutes
+from angelia.faces.web.api.settings_routes import SettingsRoutes
+from angelia.faces.web.api.skill_routes import SkillRoutes
 from angelia.faces.web.api_keys import ApiKeys
-from angelia.faces.web.conversation_routes import ConversationRoutes
-from angelia.faces.web.doctor_routes import DoctorRoutes, Look
-from angelia.faces.web.home_routes import HomeRoutes
-from angelia.faces.web.live_routes import LiveRoutes
+from angelia.faces.web.asgi.routes import Route, Routes
+from angelia.faces.web.asgi.server import WebServer
+from angelia.faces.web.conversations.uploads import Uploads
+from angelia.faces.web.conversations.web_conversations import DrivesChats, WebConversations
 from angelia.faces.web.page_routes import PageRoutes
-from angelia.faces.web.record_routes import RecordRoutes
-from angelia.faces.web.routes import Route, Routes
-from angelia.faces.web.server import WebServer
-from angelia.faces.web.settings_routes import SettingsRoutes
-from angelia.faces.web.skill_routes import SkillRoutes
-from angelia.faces.web.uploads import Uploads
 from angelia.faces.web.v1.anthropic_messages import MessagesRoutes
 from angelia.faces.web.v1.chat_completions import ChatRoutes
 from angelia.faces.web.v1.files import FileRoutes
 from angelia.faces.web.v1.responses import ResponseRoutes
 from angelia.faces.web.v1.turns import ApiTurns
-from angelia.faces.web.web_conversations import DrivesChats, WebConversations
 from angelia.store.presence import is_alive
 
 if TYPE_CHECKING:
@@ -83,12 +84,13 @@ class WebDoor:
     def _v1(self, app: "App") -> list[Route]:
         """What other programs ask for."""
         turns = ApiTurns(app, self.conversations)
+        self.pushes = TaskPushes(app, self.keys, turns)
         return [
             *ChatRoutes(app, self.conversations, turns).routes(),
             *ResponseRoutes(app, self.conversations, turns).routes(),
             *MessagesRoutes(app, self.conversations, turns).routes(),
             *FileRoutes(app.transcript, app.blobs).routes(),
-            *CallRoutes(app, turns).routes(),
+            *CallRoutes(app, turns, self.pushes).routes(),
         ]
 
     async def run(self, listen: str, begun: Callable[[], None] = lambda: None) -> None:
@@ -109,16 +111,22 @@ class WebDoor:
             _tell(self._app.loaded.home, WebState(self.address, self._app.db.presence.name("the page")))
             begun()
 
-        rousing = asyncio.create_task(self.conversations.rouse())
+        rousing = asyncio.create_task(self._rouse())
         try:
             await serve(self.server, listen, SETTING, at, reached.front)
         finally:
             rousing.cancel()
             await asyncio.gather(rousing, return_exceptions=True)
             await self.server.close()
+            await self.pushes.close()
             self._home.events.close()
             await self._live.views.close()
             await self.conversations.close()
+
+    async def _rouse(self) -> None:
+        """Go on with what an earlier life has left."""
+        await self.conversations.rouse()
+        await self.pushes.rouse()
 
     async def link(self) -> str:
         """An address that logs in whoever opens it, once, within ten minutes."""

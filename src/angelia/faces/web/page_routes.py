@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 
-from angelia.faces.web.guards import RouteGuard
+from angelia.faces.web.asgi.guards import RouteGuard
+from angelia.faces.web.asgi.request import RouteRequest, RouteResponse
+from angelia.faces.web.asgi.routes import Route
 from angelia.faces.web.page_files import page_files
-from angelia.faces.web.request import RouteRequest, RouteResponse
-from angelia.faces.web.routes import Route
 
 
 class PageRoutes:

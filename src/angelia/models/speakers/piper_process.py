@@ -87,7 +87,7 @@ class PiperProcess:
             await process.wait()
 
     async def _started(self) -> asyncio.subprocess.Process:
-        worker = (sys.executable, "-m", "angelia.models.speakers.piper_worker", str(self._voice))
+        worker = (sys.executable, "-P", "-m", "angelia.models.speakers.piper_worker", str(self._voice))
         self._process = await begun(worker)
         return self._process
 

@@ -59,5 +59,5 @@ def configured(line: str) -> CommandListener:
 
 def whisper(model: str) -> CommandListener:
     """Whisper on this machine; `model` is a size such as `base`, which is downloaded once, or a folder with weights."""
-    module = (sys.executable, "-m", "angelia.models.speech.whisper", model)
+    module = (sys.executable, "-P", "-m", "angelia.models.speech.whisper", model)
     return CommandListener(lambda path, language: (*module, str(path), *((language,) if language else ())))

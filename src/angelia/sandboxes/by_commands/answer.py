@@ -130,6 +130,10 @@ def _error(word: str, rest: str, path: str, roots: Sequence[str]) -> SandboxErro
             return IsFolder(f"{shown(path)} is a folder.", then="List it, or pack it into an archive.")
         case "other":
             return NotAFile(f"{shown(path)} is a device, socket or FIFO.", "It has no end, so it is not read.")
+        case "made":
+            return NotAFile(
+                f"{shown(path)} is made up by the kernel as it is read.", "Its size is not true; nothing was read."
+            )
         case "denied":
             return AccessRefused(f"{shown(path)}: permission denied.")
         case "large":

@@ -19,7 +19,7 @@ HELD = 256 * 1024
 """Bytes of output that are taken in before anybody reads them; then the command waits."""
 _AFTER_KILL = 4 * HELD
 """Bytes that are kept of what still comes once the command is being ended."""
-_PATIENCE = 3.0
+PATIENCE = 3.0
 """Seconds beyond the grace until a far side that does not obey is left to the end of its lifeline."""
 _MOST_SAID = 64 * 1024
 """Bytes that a login may say before the launcher answers."""
@@ -29,10 +29,20 @@ class StreamedCommand:
     """See `sandboxes.port.Running`. `launched` makes one; the command has begun by then."""
 
     def __init__(
-        self, name: str, wire: ExecStream, *, seconds: float, held: bytes, input_wire: ExecStream | None = None
+        self,
+        name: str,
+        wire: ExecStream,
+        *,
+        seconds: float,
+        held: bytes,
+        input_wire: ExecStream | None = None,
+        patience: float = PATIENCE,
     ) -> None:
-        """`input_wire` hands on what is written; `held` is what of its output has come already."""
+        """`input_wire` hands on what is written; `held` is what of its output has come already; `patience` is how many
+        seconds beyond the grace the far side has to obey.
+        """
         self._name, self._wire = name, wire
+        self._patience = patience
         self._loop = asyncio.get_running_loop()
         self._began = time.monotonic()
         self._chunks: deque[bytes] = deque([held] if held else [])
@@ -109,7 +119,7 @@ class StreamedCommand:
         await self._tell()  # from now on nothing waits for a reader
         with suppress(SandboxError):  # cut: the far side's lifeline has ended with it, and `_follow` tells
             await self._wire.write(WORD)
-        _, late = await asyncio.wait([self._following], timeout=GRACE + _PATIENCE)
+        _, late = await asyncio.wait([self._following], timeout=GRACE + self._patience)
         if late:
             await self._wire.close()
             await asyncio.wait([self._following])
@@ -150,7 +160,9 @@ class StreamedCommand:
             self._changed.notify_all()
 
 
-async def launched(name: str, wire: ExecStream, launch: Launch, open_wire: OpenWire) -> StreamedCommand:
+async def launched(
+    name: str, wire: ExecStream, launch: Launch, open_wire: OpenWire, *, patience: float
+) -> StreamedCommand:
     """Hand a launcher its request, and the command its input; for one that stays open a second stream is opened.
 
     Raises:
@@ -178,7 +190,8 @@ async def launched(name: str, wire: ExecStream, launch: Launch, open_wire: OpenW
                 if launch.command.input is StdinMode.GIVEN
                 else "No input can be made there that stays open: `mktemp -d` or `mkfifo` did not work."
             )
-        return StreamedCommand(name, wire, seconds=launch.command.seconds, held=rest, input_wire=input_wire)
+        seconds = launch.command.seconds
+        return StreamedCommand(name, wire, seconds=seconds, held=rest, input_wire=input_wire, patience=patience)
     except BaseException:
         await wire.close()
         if input_wire is not None:

@@ -14,6 +14,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.path_queries import UNKNOWN, real_path
+from angelia.sandboxes.guard.dotenv import dotenv_risks
+from angelia.sandboxes.guard.editor_settings import holds_settings, settings_risks
 from angelia.sandboxes.guard.git_config import GitConfigEntry, Unreadable, entries, is_harmless
 
 
@@ -51,7 +54,13 @@ class AutorunKind(StrEnum):
     PIPE = "pipe"
     """A FIFO, socket or device at a name that is opened unasked: a risk, for whoever enters waits for ever."""
     VENV = "venv"
-    """A program of a virtual environment: see `judge`."""
+    """A program of a virtual environment, or of another folder that shells put on their path: see `judge`."""
+    HOME = "home"
+    """`pyvenv.cfg`: a risk where it names a Python in the workspace, whose library would be loaded."""
+    DOTENV = "dotenv"
+    """What shells source that enter the folder: anything but plain assignments is a risk."""
+    SETTINGS = "settings"
+    """Of an editor or agent: entries that name programs are risks."""
     TOLD = "told"
     """No risk by itself: people are told of it, and it stays."""
 
@@ -72,19 +81,30 @@ _SCRIPTS = _names(
     .gvimrc _gvimrc .nvimrc .nvim.lua .lvimrc .lazy.lua .rtx.toml
     .vscode/tasks.json .idea/watchertasks.xml .idea/startup.xml .helix/config.toml .helix/languages.toml
     .vim/coc-settings.json
+    bin/hermit bin/hermit.hcl bin/activate-hermit bin/activate-hermit.fish env/manifest.toml
     .hg/sharedpath .jj/repo .jj/config.toml .jj/workspace-config.toml repo/config.toml prefs/defaults"""
 )
 _TOLD = _names(
     """.dir-locals.el .dir-locals-2.el .bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile
-    .gdbinit .lldbinit .inputrc .irbrc .pryrc .tmux.conf .yarnrc .yarnrc.yml .pnpmfile.cjs .mcp.json .npmrc
+    .gdbinit .lldbinit .inputrc .irbrc .pryrc .tmux.conf .yarnrc .yarnrc.yml .pnpmfile.cjs .npmrc
     .tool-versions .pre-commit-config.yaml .pre-commit-config.yml lefthook.yml .lefthook.yml .gitattributes
-    .devcontainer.json .rprofile .octaverc .ghci .pdbrc .latexmkrc latexmkrc .aider.conf.yml opencode.json
+    .devcontainer.json .rprofile .octaverc .ghci .pdbrc .latexmkrc latexmkrc .aider.conf.yml
+    devbox.json devenv.nix devenv.yaml devenv.local.nix devenv.local.yaml flake.nix shell.nix pixi.toml
     jupyter_server_config.py jupyter_server_config.json jupyter_notebook_config.py jupyter_notebook_config.json
     jupyter_lab_config.py .cargo/config.toml .cargo/config"""
 )
 _HGRC = {".hg": ("hgrc", "hgrc-not-shared"), ".sl": ("config",), "sl": ("config",)}
 """Settings of Mercurial, and of Sapling, which has them in a folder of its own or in Git's."""
 _MISE = re.compile(r"(?:\A|/)(?:\.?mise(?:\.[\w-]+)*|\.?mise/(?:config[\w.-]*|conf\.d/[^/]+))\.toml\Z")
+_CUSTOMIZES = ("sitecustomize", "usercustomize")
+"""What Python imports when it starts, from wherever its path leads (site(3)): as a file of any kind, or a folder."""
+SHELLS = frozenset(name for name in _SCRIPTS if name.startswith((".envrc", ".autoenv")))
+"""Files of a shell's, which may read others."""
+_CUSTOMIZING = tuple(f"{name}." for name in _CUSTOMIZES)
+_LAST_OF = {".direnv": (".rc",), "site-packages": (".pth",), "dist-packages": (".pth",), "activate.d": ("",)}
+"""How names end that count in a folder: environments read these when they begin, and packages bring them."""
+HERMIT = "hermit.hcl"
+"""Its folder is put on the path by shells that enter the folder above."""
 _ALL_OF = {
     ".shadowenv.d": AutorunKind.SCRIPT,
     ".husky": AutorunKind.SCRIPT,
@@ -100,6 +120,8 @@ _ALL_TOLD = frozenset(
 )
 """Folders of which every file is told that lies in them or in a folder of theirs, if it is not on the lists above."""
 _BARE = frozenset({"head", "objects", "refs", "commondir"})
+_DEEPER = {"prefs": "/_darcs/prefs", "repo": "/.jj/repo", "env": "/.flox/env"}
+"""Folders that have to lie in another one to count."""
 VENV_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
 """What an environment has: a file of Python's own, a folder of Conda's."""
 MARKING_FOLDERS = frozenset({"objects", "refs", "conda-meta"})
@@ -108,9 +130,15 @@ _VENVS = frozenset({".venv", "venv", "env"})
 VENV_BINS = ("bin", "Scripts")
 
 _LISTED = dict.fromkeys(_TOLD, AutorunKind.TOLD) | dict.fromkeys(_SCRIPTS, AutorunKind.SCRIPT)
-_FILES = {name: kind for name, kind in _LISTED.items() if "/" not in name}
+_BY_CONTENT = {
+    ".git": AutorunKind.POINTER,
+    ".env": AutorunKind.DOTENV,
+    ".env.leave": AutorunKind.DOTENV,
+    "pyvenv.cfg": AutorunKind.HOME,
+}
+_FILES = {name: kind for name, kind in _LISTED.items() if "/" not in name} | _BY_CONTENT
 _WITHIN = {tuple(name.split("/")): kind for name, kind in _LISTED.items() if "/" in name}
-LINKS = frozenset({".git", ".hg", ".jj", ".vscode", ".idea", ".direnv", ".mise", *_ALL_OF, *_VENVS})
+LINKS = frozenset({".git", ".hg", ".jj", ".idea", ".direnv", ".mise", ".flox", *_ALL_OF, *_ALL_TOLD, *_VENVS})
 """Names of folders in whose place a link is a risk: it may lead where nobody looks, and elsewhere tomorrow."""
 
 
@@ -159,28 +187,31 @@ def kind_of(folder: str, name: str) -> AutorunKind | None:
     if low in _FILES:
         return _FILES[low]
     above = os.path.basename(folder).casefold()  # noqa: PTH119 - asked for every name of every folder that moved
-    if low == ".git":
-        return AutorunKind.POINTER
     if (above, low) in _WITHIN:
-        within_darcs = above != "prefs" or folder.casefold().endswith("/_darcs/prefs")
-        within_jj = above != "repo" or folder.casefold().endswith("/.jj/repo")
-        return _WITHIN[above, low] if within_darcs and within_jj else None
+        return _WITHIN[above, low] if folder.casefold().endswith(_DEEPER.get(above, above)) else None
+    if low.startswith(_CUSTOMIZING) or above in _CUSTOMIZES:
+        return AutorunKind.SCRIPT
     if low in _HGRC.get(above, ()) and (above != "sl" or folder.casefold().endswith("/.git/sl")):
         return AutorunKind.HGRC
     if low.endswith(".toml") and _MISE.search(f"{folder.casefold()}/{low}"):
         return AutorunKind.SCRIPT
-    if above == ".direnv" and low.endswith(".rc"):
+    if low.endswith(_LAST_OF.get(above, ())):
+        return AutorunKind.SCRIPT if above == ".direnv" else AutorunKind.TOLD
+    parts = folder.casefold().split("/") if "/." in folder else []
+    if parts and (kind := _of_folders(parts, low)):
+        return kind
+    return AutorunKind.SETTINGS if holds_settings(not _ALL_TOLD.isdisjoint(parts[-2:]), low) else None
+
+
+def _of_folders(parts: Sequence[str], low: str) -> AutorunKind | None:
+    """By the folders on its way."""
+    for whole, kind in _ALL_OF.items():
+        if whole in parts:
+            return kind
+    if ".bzr" in parts and low.endswith(".conf"):
         return AutorunKind.SCRIPT
-    if "/." in folder:
-        parts = folder.casefold().split("/")
-        for whole, kind in _ALL_OF.items():
-            if whole in parts:
-                return kind
-        if ".bzr" in parts and low.endswith(".conf"):
-            return AutorunKind.SCRIPT
-        if not _ALL_TOLD.isdisjoint(parts[-2:]):
-            return AutorunKind.TOLD
-    return AutorunKind.TOLD if low.endswith((".code-workspace", ".sublime-project")) else None
+    of_editor = not _ALL_TOLD.isdisjoint(parts[-2:])
+    return AutorunKind.TOLD if of_editor and not holds_settings(of_editor, low) else None
 
 
 def looks_bare(names: Sequence[str]) -> bool:
@@ -217,32 +248,34 @@ def _by_content(kind: AutorunKind, found: AutorunFound, identity: str, workspace
             return JudgedFile(identity, risk, fluid=True)
         case AutorunKind.COMMONDIR:
             return JudgedFile(identity, _commondir(text, found.path), fluid=True)
-        case AutorunKind.ATTRIBUTES | AutorunKind.HGRC | AutorunKind.TODO:
+        case AutorunKind.ATTRIBUTES | AutorunKind.HGRC | AutorunKind.TODO | AutorunKind.DOTENV | AutorunKind.REMOTE:
             return JudgedFile(identity, frozenset(_LINES[kind](text)))
         case AutorunKind.STRATEGY:
             return JudgedFile(identity, _strategies(text, found.path))
-        case AutorunKind.REMOTE:
-            return JudgedFile(identity, frozenset({identity}) if "::" in text else frozenset())
         case AutorunKind.HOOK:
             quiet = not found.executable or found.path.endswith((".sample", ".tmpl"))
             return JudgedFile(identity, frozenset() if quiet else frozenset({identity}))
         case AutorunKind.VENV:
             return _venv_program(identity, text, found, workspace)
-        case AutorunKind.TOLD:
-            return JudgedFile(identity, told=_worth_telling(found.path, text))
-        case AutorunKind.PIPE:  # a file again
-            return JudgedFile(identity)
+        case AutorunKind.HOME:
+            return JudgedFile(identity, _python_home(text, workspace), fluid=True)
+        case AutorunKind.SETTINGS:
+            risks = settings_risks(text, toml=found.path.casefold().endswith(".toml"))
+            unread = frozenset({f"what nobody can read ({identity})"})
+            return JudgedFile(identity, unread if risks is None else risks, told=True)
+        case AutorunKind.TOLD | AutorunKind.PIPE:  # or a file again
+            return JudgedFile(identity, told=kind is AutorunKind.TOLD and _worth_telling(found.path, text))
         case AutorunKind.SCRIPT | AutorunKind.PROGRAM | AutorunKind.LINK:
             return JudgedFile(identity, frozenset({identity}))
 
 
 def is_within(path: str, workspace: str) -> bool:
     """Whether a path, links on it followed as they are now, lies in the workspace."""
-    return f"{os.path.realpath(path)}/".startswith(f"{workspace}/")
+    return f"{real_path(path)}/".startswith(f"{workspace}/")
 
 
 def _leads_out(path: str, workspace: str) -> frozenset[str]:
-    return frozenset() if is_within(path, workspace) else frozenset({f"leads to {os.path.realpath(path)}"})
+    return frozenset() if is_within(path, workspace) else frozenset({f"leads to {real_path(path)}"})
 
 
 def _config(identity: str, text: str, path: str, workspace: str) -> JudgedFile:
@@ -269,8 +302,8 @@ def said(entry: GitConfigEntry) -> str:
 def _commondir(text: str, path: str) -> frozenset[str]:
     """`REPOSITORY/worktrees/NAME/commondir` may name REPOSITORY, which is judged itself."""
     private = Path(path).parent
-    named = os.path.realpath(private / text.strip())
-    fits = private.parent.name == "worktrees" and named == os.path.realpath(private.parent.parent)
+    named = real_path(private / text.strip())
+    fits = private.parent.name == "worktrees" and named == real_path(private.parent.parent)
     return frozenset() if fits else frozenset({f"leads to {named}"})
 
 
@@ -289,6 +322,17 @@ def _strategies(text: str, path: str) -> frozenset[str]:
         except Unreadable:
             return frozenset({"unreadable"})
     return frozenset(f"strategy {name}" for name in named if name not in _STRATEGIES)
+
+
+def _python_home(text: str, workspace: str) -> frozenset[str]:
+    """Python takes its library from beside the last `home` (site(3), "pyvenv.cfg")."""
+    named = re.findall(r"(?im)^[ \t]*home[ \t]*=[ \t]*(.*?)[ \t\r]*$", text)
+    inside = [home for home in named if not home.startswith("/") or is_within(home, workspace)]
+    return frozenset(f"home = {home}" for home in [*inside, *(one for one in named if _is_hidden(one))])
+
+
+def _is_hidden(path: str) -> bool:
+    return f"{real_path(path)}/".startswith(f"{UNKNOWN}/")
 
 
 _BUILT_IN = _names(
@@ -325,6 +369,8 @@ _LINES: Mapping[AutorunKind, Callable[[str], Iterable[str]]] = {
     AutorunKind.ATTRIBUTES: drivers,
     AutorunKind.HGRC: _hg_risks,
     AutorunKind.TODO: _TODO_RUNS.findall,
+    AutorunKind.DOTENV: dotenv_risks,
+    AutorunKind.REMOTE: re.compile(r".*::.*").findall,
 }
 """Which lines of a file are risks."""
 
@@ -371,6 +417,10 @@ def _worth_telling(path: str, text: str) -> bool:
             return bool(
                 re.search(r"(?im)^\s*(script-shell|shell|node-options|git|onload-script|init-module)\s*=", text)
             )
+        case "pixi.toml":
+            return "activation" in text
+        case name if name.endswith(".pth"):
+            return re.search(r"(?m)^import[ \t]", text) is not None
         case ".tool-versions":
             return "path:" in text or "ref:" in text
         case _:

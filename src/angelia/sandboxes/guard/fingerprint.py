@@ -12,13 +12,16 @@ import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.path_queries import UNKNOWN, beginning_of, is_file, is_link, real_path
 from angelia.sandboxes.guard import autorun
 from angelia.sandboxes.guard.autorun import AutorunFound, AutorunKind, JudgedFile
 from angelia.sandboxes.guard.git_config import Unreadable, entries, is_harmless
+from angelia.sandboxes.guard.sourced import put_on_path, sourced
 
 _TICK_NS = 20_000_000
 """Older kernels stamp with the time of the last tick, at most 10 ms ago (CONFIG_HZ=100)."""
@@ -75,12 +78,14 @@ class Fingerprint:
             if os.path.basename(folder).casefold() == ".git" or autorun.looks_bare(names):  # noqa: PTH119
                 repositories.append(folder)
                 wanted.update(self._of_repository(folder))
-            if autorun.is_venv(folder, names):
-                for place in autorun.VENV_BINS:
-                    wanted.update((path, AutorunKind.VENV) for path in self._files(f"{folder}/{place}"))
+            bins = [f"{folder}/{place}" for place in autorun.VENV_BINS] if autorun.is_venv(folder, names) else []
+            for place in [*bins, folder] if autorun.HERMIT in names else bins:
+                for path in self._files(place):
+                    wanted.setdefault(path, AutorunKind.VENV)
         seen = {path: one for path, kind in wanted.items() if (one := self._see(path, kind, running_since, now))}
-        for path, kind in self._named_by_settings(seen, repositories):
-            if path not in seen and (one := self._see(path, kind, running_since, now)):
+        for path, kind in chain(self._named_by_settings(seen, repositories), self._named_by_shells(seen)):
+            known = path in seen and seen[path].kind is not AutorunKind.TOLD  # what was only told runs by itself here
+            if not known and (one := self._see(path, kind, running_since, now)):
                 seen[path] = one
         self._seen = seen
         return seen
@@ -140,8 +145,9 @@ class Fingerprint:
             return False
         if "/" not in target:
             return False
-        path = os.path.realpath(link)
-        return target.startswith("/proc/") or any(f"{path}/".startswith(f"{inner}/") for inner in self._without)
+        path = real_path(link)
+        unseen = (UNKNOWN, *self._without)
+        return target.startswith("/proc/") or any(f"{path}/".startswith(f"{inner}/") for inner in unseen)
 
     def _by_name(self, folder: str, names: tuple[str, ...]) -> Iterator[tuple[str, AutorunKind]]:
         from_root = folder[len(self._root) :]
@@ -180,7 +186,7 @@ class Fingerprint:
             for source in _behind(path, one.content)
         ]
         for above in Path(self._root).parents:
-            if (above / ".git/config").is_file():
+            if is_file(above / ".git/config"):
                 sources.append((str(above / ".git/config"), str(above / ".git")))
         for config, folder in sources:
             if config in seen and not seen[config].judged.risks:
@@ -189,20 +195,38 @@ class Fingerprint:
 
     def _named_by(self, config: str, folder: str) -> Iterator[tuple[str, AutorunKind]]:
         try:
-            text = Path(config).read_bytes()[:LARGEST].decode("utf-8", "surrogateescape")
+            text = beginning_of(config, LARGEST).decode("utf-8", "surrogateescape")
             risky = [entry for entry in entries(text) if not is_harmless(entry)]
-        except (OSError, Unreadable):
+        except Unreadable:
             return
         bases = (folder, os.path.dirname(folder))  # noqa: PTH120
         for entry in risky[:_MOST_PROGRAMS]:
             words = [entry.value, *entry.value.replace('"', " ").replace("'", " ").split()]
-            for path in dict.fromkeys(os.path.realpath(os.path.join(base, w)) for w in words for base in bases):  # noqa: PTH118
+            for path in dict.fromkeys(real_path(os.path.join(base, w)) for w in words for base in bases):  # noqa: PTH118
                 if not path.startswith(f"{self._root}/"):
                     continue
                 if entry.key == "core.hookspath":
                     yield from ((inner, AutorunKind.HOOK) for inner in self._files(path))
-                elif os.path.isfile(path):  # noqa: PTH113
+                elif is_file(path):
                     yield path, AutorunKind.CONFIG if entry.section in ("include", "includeif") else AutorunKind.PROGRAM
+
+    def _named_by_shells(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, AutorunKind]]:
+        """What a shell's file reads or puts on the path once it is obeyed, as it stands."""
+        for path in [path for path, one in seen.items() if one.kind is AutorunKind.SCRIPT and not one.link]:
+            if os.path.basename(path).casefold() not in autorun.SHELLS:  # noqa: PTH119
+                continue
+            folder = os.path.dirname(path)  # noqa: PTH120
+            text = beginning_of(path, LARGEST).decode("utf-8", "surrogateescape")
+            for name in sourced(text):
+                if (file := self._within(folder, name)) and is_file(file):
+                    yield file, AutorunKind.PROGRAM
+            for name in put_on_path(text):
+                if place := self._within(folder, name):
+                    yield from ((program, AutorunKind.VENV) for program in self._files(place))
+
+    def _within(self, folder: str, name: str) -> str:
+        path = real_path(os.path.join(folder, name))  # noqa: PTH118
+        return path if path.startswith(f"{self._root}/") else ""
 
     def _of_repository(self, folder: str) -> Iterator[tuple[str, AutorunKind]]:
         for name, kind in autorun.OF_GIT.items():
@@ -213,14 +237,14 @@ class Fingerprint:
             ("branches", AutorunKind.REMOTE),
         ):
             yield from ((path, kind) for path in self._files(f"{folder}/{place}"))
-        if os.path.islink(f"{folder}/info"):  # noqa: PTH114
+        if is_link(f"{folder}/info"):
             yield f"{folder}/info", AutorunKind.SCRIPT
 
     def _files(self, folder: str) -> Iterator[str]:
         """All files and links below a folder; a folder that is a link counts itself, with what it leads to here."""
-        if os.path.islink(folder):  # noqa: PTH114
+        if is_link(folder):
             yield folder
-            folder = os.path.realpath(folder)
+            folder = real_path(folder)
             if not folder.startswith(f"{self._root}/"):
                 return
         for above, _, names in os.walk(folder):
@@ -257,9 +281,8 @@ def _special(path: str, entry: os.stat_result) -> AutorunFound:
 def _behind(pointer: str, content: bytes | None) -> Iterator[tuple[str, str]]:
     """The settings of the repository that a `.git` file leads to, with the folder from which they are meant."""
     target = (content or b"").decode("utf-8", "surrogateescape").removeprefix("gitdir:").strip()
-    folder = os.path.realpath(os.path.join(os.path.dirname(pointer), target))  # noqa: PTH118, PTH120
-    common = folder
-    with suppress(OSError):
-        common = os.path.realpath(os.path.join(folder, Path(folder, "commondir").read_text().strip()))  # noqa: PTH118
+    folder = real_path(os.path.join(os.path.dirname(pointer), target))  # noqa: PTH118, PTH120
+    shared = beginning_of(f"{folder}/commondir", LARGEST).decode("utf-8", "surrogateescape").strip()
+    common = real_path(os.path.join(folder, shared))  # noqa: PTH118
     yield f"{common}/config", pointer
     yield f"{folder}/config.worktree", pointer

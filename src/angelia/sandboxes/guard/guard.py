@@ -19,10 +19,12 @@ from weakref import WeakValueDictionary
 
 from angelia.core.errors import AngeliaError
 from angelia.core.text import one_line
+from angelia.path_queries import is_folder
 from angelia.sandboxes.guard.autorun import NEW_VENV, AutorunKind
 from angelia.sandboxes.guard.fingerprint import LARGEST, Fingerprint, Seen
 from angelia.sandboxes.guard.originals import Kept, Originals, workspaces
 from angelia.sandboxes.guard.quarantine import Quarantine
+from angelia.sandboxes.guard.reasons import BECAUSE, SAYS_WHICH
 from angelia.sandboxes.port import AccessRefused
 
 PAUSE = 1.0
@@ -30,25 +32,6 @@ PAUSE = 1.0
 _SHARE = 20
 """A look takes at most a twentieth of the time."""
 _MOST_NAMED = 8
-
-BECAUSE = {
-    AutorunKind.CONFIG: "settings that make Git run programs or read other settings",
-    AutorunKind.POINTER: "it leads Git out of the workspace",
-    AutorunKind.COMMONDIR: "it leads Git to other settings",
-    AutorunKind.ATTRIBUTES: "it makes Git run a driver",
-    AutorunKind.REMOTE: "it makes Git run a helper",
-    AutorunKind.HOOK: "Git would run it as a hook",
-    AutorunKind.SCRIPT: "programs run it or obey it as soon as the folder is entered or opened",
-    AutorunKind.PROGRAM: "settings of the repository name it as a program to be run",
-    AutorunKind.HGRC: "settings that make Mercurial run programs",
-    AutorunKind.LINK: "it leads to where commands write and nobody looks",
-    AutorunKind.TODO: "Git would run it as the next step of a rebase",
-    AutorunKind.STRATEGY: "Git would run a program of that name to go on with what is unfinished",
-    AutorunKind.PIPE: "it is no file, and who enters the folder would wait for it for ever",
-    AutorunKind.VENV: "it stands in for a program once the environment is used",
-    AutorunKind.TOLD: "",
-}
-"""Why a file is taken back, by what it is; words behind a colon."""
 
 
 class Guard:
@@ -126,6 +109,18 @@ class Guard:
             finally:
                 notes += self._look_over()
                 self._originals.let_go(held)
+
+    def ever_stood(self) -> Callable[[str, Seen], bool]:
+        """Tells of a copy of the workspace whether what it holds at a way from its top stands or stood here."""
+        with self._lock:
+            stood = self._originals.stood() | self._standing_now().keys()
+        top = self._workspace
+
+        def known(within: str, seen: Seen) -> bool:
+            judged = seen.judged
+            return _standing(f"{top}/{within}", seen.kind, judged.identity, judged.risks) in stood
+
+        return known
 
     def glance(self) -> tuple[str, ...]:
         """Look while commands run, unless somebody just did; what was found, which `leave` tells as well."""
@@ -275,9 +270,11 @@ class Guard:
             yield seen.judged.identity  # no hook itself, but perhaps read by one
 
     def _note_stood(self) -> None:
-        self._originals.note_stood(
-            _standing(path, kept.kind, kept.identity, kept.risks) for path, kept in self._items.items()
-        )
+        self._originals.note_stood(self._standing_now())
+
+    def _standing_now(self) -> dict[str, None]:
+        items = self._items.items()
+        return dict.fromkeys(_standing(path, kept.kind, kept.identity, kept.risks) for path, kept in items)
 
     def _stood(self) -> frozenset[str]:
         """Folders of programs of the virtual environments that there are."""
@@ -297,7 +294,7 @@ class Guard:
         """Do it; the sentence for it."""
         kept = self._items.get(path)
         original = self._originals.original(kept) if kept and (kept.link or kept.saved) else None
-        why = f"{BECAUSE[kind]} (`{one_line(risk, 80)}`)" if kind is AutorunKind.CONFIG else BECAUSE[kind]
+        why = f"{BECAUSE[kind]} (`{one_line(risk, 80)}`)" if kind in SAYS_WHICH else BECAUSE[kind]
         try:
             if original is not None:
                 taken = self._quarantine.put_back(path, original)
@@ -355,7 +352,7 @@ def recover_all(home: Path) -> list[str]:
     """
     told: list[str] = []
     for workspace in workspaces(home):
-        if not workspace.is_dir():
+        if not is_folder(workspace):
             continue
         try:
             told += guard_of(workspace, home).recover()

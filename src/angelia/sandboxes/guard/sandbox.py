@@ -8,6 +8,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from angelia.path_queries import real_path
 from angelia.sandboxes.guard.guard import PAUSE, Guard, guard_of
 from angelia.sandboxes.port import Command, Exit, Reach, Running, Sandbox
 from angelia.sandboxes.shared.leftovers import HasLeftovers
@@ -74,7 +75,7 @@ class GuardedSandbox(WrappedSandbox):
     ) -> None:
         """See the port. What is put there was judged before, so it stands while commands run."""
         await super().put(path, content, size=size, sha256=sha256, mode=mode, modified=modified)
-        await asyncio.to_thread(self._guard.accept, str((self._workspace / path).resolve()), sha256)
+        await asyncio.to_thread(self._guard.accept, real_path(self._workspace / path), sha256)
 
     async def close(self) -> None:
         """End what still runs, and look over what it left. Idempotent."""

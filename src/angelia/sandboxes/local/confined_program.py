@@ -21,13 +21,16 @@ def confined_prefix(places: Iterable[str]) -> tuple[str, ...]:
     """The words before its command line: no network, nothing but the system and `places`, all of it read-only, no
     home, no configuration of the machine, an empty /tmp; it ends with the thread that started it.
 
+    It stays in the session in which `start_confined` begins it, so that one signal to that group ends all of it: while
+    bubblewrap sets things up, its inner process does not yet end with the outer one.
+
     Empty where this machine cannot confine with bubblewrap: what it starts then has the limits that it sets itself.
     """
     if confinement() != Confined("bubblewrap"):
         return ()
     return (
         bubblewrap_program(),
-        *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--new-session"),
+        *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL"),
         *_system(),
         *("--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"),
         *proc_and_dev(),

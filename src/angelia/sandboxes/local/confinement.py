@@ -1,6 +1,7 @@
 """Whether this machine can confine commands, and what a confined command gets to see."""
 
 import os
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -61,6 +62,7 @@ class ConfinedView(Struct, frozen=True):
 
 _TRIES = 3
 """A mount that somebody takes away while bubblewrap binds it makes one trial fail, and says nothing of the kernel."""
+_TRIAL_S = 20
 
 
 @cache
@@ -127,11 +129,20 @@ def _try_sandbox_exec() -> Confined | Unconfined:
 def _complaint(argv: list[str]) -> str | None:
     """What a trial run says against it, None when it went well."""
     try:
-        trial = subprocess.run(  # noqa: S603 - a fixed command line
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False, env={"PATH": os.defpath}
+        trial = subprocess.Popen(  # noqa: S603 - a fixed command line
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={"PATH": os.defpath},
+            start_new_session=True,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         return str(error)
-    return (
-        None if trial.returncode == 0 else trial.stderr.decode(errors="replace").strip() or f"status {trial.returncode}"
-    )
+    with trial:
+        try:
+            said = trial.communicate(timeout=_TRIAL_S)[1].decode(errors="replace").strip()
+        except subprocess.TimeoutExpired as error:
+            os.killpg(trial.pid, signal.SIGKILL)  # its inner process does not end with the outer one yet
+            return str(error)
+    return None if trial.returncode == 0 else said or f"status {trial.returncode}"

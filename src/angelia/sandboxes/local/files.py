@@ -14,7 +14,13 @@ from typing import Any, ParamSpec, TypeVar
 from zlib import crc32
 
 from angelia.core.crash import crash_point
-from angelia.sandboxes.local.git_guard import refuse_autorun, refuse_git_internals
+from angelia.sandboxes.guard.fingerprint import LARGEST
+from angelia.sandboxes.local.git_guard import (
+    content_counts,
+    refuse_autorun,
+    refuse_autorun_content,
+    refuse_git_internals,
+)
 from angelia.sandboxes.local.process_ledger import unfinished
 from angelia.sandboxes.local.safe_open import AllowedRoots, OpenedPlace, open_place, shown
 from angelia.sandboxes.local.startup_guard import refuse_startup
@@ -90,9 +96,11 @@ async def write(roots: AllowedRoots, path: str, content: AsyncIterator[bytes], p
         _refuse_to_replace(target, path)
         fresh = not _stands(target)
         with unfinished(roots.state, target.place) as draft:
-            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target.folder)
+            handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target.folder)
             try:
                 await _fill(handle, content, path, promise.size, promise.sha256)
+                if content_counts(target.names):
+                    await _in_thread(_refuse_by_content, target, path, handle)
                 await _in_thread(_settle, handle, promise, promise.mode & ~(umask() if fresh else 0))
                 crash_point("put.before_rename")
                 os.rename(draft, target.name, src_dir_fd=target.folder, dst_dir_fd=target.folder)
@@ -182,6 +190,18 @@ def _refuse_to_read(entry: os.stat_result, path: str, limit: int) -> None:
             f"{shown(path)} is {entry.st_size} bytes long, and at most {limit} were asked for.",
             "No byte was moved.",
         )
+
+
+def _refuse_by_content(target: OpenedPlace, path: str, draft: int) -> None:
+    stands = b""
+    with suppress(FileNotFoundError):
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        here = os.open(target.name, flags, dir_fd=target.folder)
+        try:
+            stands = os.pread(here, LARGEST + 1, 0)
+        finally:
+            os.close(here)
+    refuse_autorun_content(target.names, path, stands, os.pread(draft, LARGEST + 1, 0))
 
 
 def _stands(target: OpenedPlace) -> bool:

@@ -10,7 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from angelia.sandboxes.guard.autorun import AutorunKind, kind_of, looks_bare
+from angelia.core.text import one_line
+from angelia.path_queries import exists, is_file, is_link
+from angelia.sandboxes.guard.autorun import AutorunFound, AutorunKind, judge, kind_of, looks_bare
+from angelia.sandboxes.guard.fingerprint import LARGEST
+from angelia.sandboxes.guard.reasons import BECAUSE
 from angelia.sandboxes.local.confinement import Share
 from angelia.sandboxes.port import AccessRefused
 
@@ -45,13 +49,42 @@ def refuse_autorun(names: Sequence[str], path: str) -> None:
     Raises:
         AccessRefused: it is such a file.
     """
-    kind = kind_of("".join(f"/{name}" for name in names[:-1]), names[-1]) if names else None
-    if kind in (AutorunKind.SCRIPT, AutorunKind.HGRC):
+    if _kind(names) in (AutorunKind.SCRIPT, AutorunKind.HGRC, AutorunKind.HOME):
         raise AccessRefused(
             f"{path!r} is not written.",
             "Programs outside of the sandbox run it as soon as the folder is entered or opened.",
             "A person can make this change.",
         )
+
+
+def content_counts(names: Sequence[str]) -> bool:
+    """Whether what is written there is judged by `refuse_autorun_content`."""
+    return _kind(names) in (AutorunKind.DOTENV, AutorunKind.SETTINGS)
+
+
+def refuse_autorun_content(names: Sequence[str], path: str, stands: bytes, new: bytes) -> None:
+    """Refuse what would make programs run others as soon as the folder is entered or opened, and does not stand there.
+
+    Raises:
+        AccessRefused: the content does.
+    """
+    kind = _kind(names)
+    assert kind is not None
+    file = "/".join(names)
+    before, after = (
+        judge(kind, AutorunFound(file, content=content, whole=len(content) <= LARGEST), "").risks
+        for content in (stands, new)
+    )
+    if risks := sorted(after - before):
+        raise AccessRefused(
+            f"{path!r} is not written.",
+            f"{BECAUSE[kind][0].upper()}{BECAUSE[kind][1:]}: `{one_line(risks[0], 120)}`.",
+            "Write it without that; a person can add it.",
+        )
+
+
+def _kind(names: Sequence[str]) -> AutorunKind | None:
+    return kind_of("".join(f"/{name}" for name in names[:-1]), names[-1]) if names else None
 
 
 def _decides(within: Sequence[str]) -> bool:
@@ -76,7 +109,7 @@ def repositories(workspace: Path) -> tuple[Path, ...]:
     for _ in range(_DEEPEST):
         inner = [path for folder in level[:looks] for path in _subfolders(folder)]
         looks -= len(level)
-        found += [folder for folder in inner if (folder / ".git").exists()]
+        found += [folder for folder in inner if exists(folder / ".git")]
         level = inner
     return tuple(found[:_MOST])
 
@@ -87,10 +120,10 @@ def guarded(places: Iterable[Path]) -> Iterator[Share]:
     `.git` is a mount of its own, because otherwise it could be renamed and another put in its place.
     """
     for git in (place / ".git" for place in places):
-        if git.is_symlink() or not git.exists():
+        if is_link(git) or not exists(git):
             continue
         hooks, config = git / "hooks", git / "config"
-        if git.is_file() or hooks.is_symlink() or config.is_symlink():
+        if is_file(git) or is_link(hooks) or is_link(config):
             # a work tree's pointer to its real .git, or links, which no mount can hold in place
             yield Share(git)
             continue
@@ -98,7 +131,7 @@ def guarded(places: Iterable[Path]) -> Iterator[Share]:
             hooks.mkdir(exist_ok=True)
             config.touch(exist_ok=True)
         yield Share(git, writable=True)
-        yield from (Share(path) for path in (hooks, config) if path.exists())
+        yield from (Share(path) for path in (hooks, config) if exists(path))
 
 
 def git_guard(places: Iterable[Path]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from angelia.core.errors import ConfigError
+from angelia.path_queries import is_folder
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.egress.addresses import Addresses, no_addresses
 from angelia.sandboxes.local import confinement as confining
@@ -96,7 +97,7 @@ class LocalSandbox:
             AccessRefused: `workspace` is the whole machine, or Angelia's own home.
         """
         self._workspace = workspace.resolve()
-        if not self._workspace.is_dir():
+        if not is_folder(self._workspace):
             raise NoSuchFile(
                 f"The workspace {shown(str(workspace))} is not a folder.", then="Make it, or name another."
             )
@@ -358,7 +359,7 @@ class LocalSandbox:
         folder = self._workspace / cwd
         for inside, outside in ((self._workspace, self._workspace), (Path(_TMP), view.private_tmp)):
             if folder.is_relative_to(inside):
-                if not (outside / folder.relative_to(inside)).is_dir():
+                if not is_folder(outside / folder.relative_to(inside)):
                     raise NoSuchFile(f"There is no folder {shown(str(folder))} to work in.")
                 break
         return str(folder)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from angelia.path_queries import is_file, is_folder
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.local.confinement import Share
 from angelia.sandboxes.local.git_guard import guarded, repositories
@@ -30,7 +31,7 @@ class BoundFolders:
             AccessRefused: it cannot be one.
         """
         self.workspace = Path(place.workspace).resolve()
-        if not self.workspace.is_dir():
+        if not is_folder(self.workspace):
             raise NoSuchFile(
                 f"The workspace {shown(place.workspace)} is not a folder.", then="Make it, or name another."
             )
@@ -58,7 +59,7 @@ class BoundFolders:
         """Folders, and files, of the workspace that are not to be seen."""
         places = (place.resolve() for place in self._hidden)
         within = [place for place in places if place.is_relative_to(self.workspace)]
-        return tuple(str(p) for p in within if p.is_dir()), tuple(str(p) for p in within if p.is_file())
+        return tuple(str(p) for p in within if is_folder(p)), tuple(str(p) for p in within if is_file(p))
 
     def roots(self, *more: AllowedRoot) -> AllowedRoots:
         """Where files are looked for on this machine: workspace, home, and `more`, as far as they are there."""

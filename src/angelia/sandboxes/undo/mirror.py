@@ -72,6 +72,7 @@ class Mirror:
         """
         left = _Left(MOST_FILES, MOST_BYTES, {})
         async with self._lock:
+            os.utime(self.folder)  # in use: see `UndoStore.prune`
             for path in sorted(set(paths)):
                 await self._fetch(path, left)
         return left.refused

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.shared.private_folders import make_private
+from angelia.sandboxes.shared.tree_removal import remove_tree
 from angelia.sandboxes.undo.step import JOURNAL, OPEN, Quota, Record, StepBegun, StepJournal, finish_killed, reading
 
 logger = logging.getLogger("angelia.sandboxes")
@@ -107,11 +108,14 @@ class UndoStore:
             shutil.rmtree(place / conversation, ignore_errors=True)
 
     def prune(self) -> None:
-        """Remove what is too old, and the oldest of what is too much."""
+        """Remove what is too old, and the oldest of what is too much. Copies of what is elsewhere count, too; they go
+        once nothing is kept of their conversation and nobody has asked for a day.
+        """
         held = sorted(
             (folder.name, folder, _size(folder)) for home in _folders(self._folder) for folder in _folders(home)
         )
-        used = sum(size for _, _, size in held)
+        mirrors = [(folder, _tree_size(folder)) for folder in _folders(self._mirrors)]
+        used = sum(size for _, _, size in held) + sum(size for _, size in mirrors)
         latest = time.time() - self.settings.days * _DAY_S
         for name, folder, size in held:
             old = folder.stat().st_mtime < latest
@@ -122,6 +126,10 @@ class UndoStore:
             used -= size
             if not old:
                 logger.warning("what the call %s had changed cannot be taken back any more: the store is full", name)
+        for folder, size in mirrors:
+            if not _folders(self._folder / folder.name) and folder.stat().st_mtime < time.time() - _DAY_S:
+                remove_tree(folder)
+                used -= size
         self._quota.left = self.settings.max_bytes - used
 
 
@@ -139,6 +147,10 @@ def _folders(folder: Path) -> list[Path]:
             return [Path(entry.path) for entry in found if entry.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
         return []
+
+
+def _tree_size(folder: Path) -> int:
+    return _size(folder) + sum(_tree_size(inner) for inner in _folders(folder))
 
 
 def _size(folder: Path) -> int:

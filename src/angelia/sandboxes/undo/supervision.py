@@ -106,10 +106,7 @@ class Supervision:
             ours, theirs = socket.socketpair()
             ours.settimeout(_ANSWER_S)
             with theirs:
-                argv = [sys.executable, "-I", "-c", _BEGIN, msgspec.json.encode(self._told).decode(), *_packages()]
-                self._process = subprocess.Popen(  # noqa: S603 - ourselves
-                    argv, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}
-                )
+                self._process = begin_supervisor(self._told, theirs)
             self._socket = ours
             _line(ours)
 
@@ -124,6 +121,18 @@ class Supervision:
                 self._process.kill()
                 self._process.wait()
             self._process = None
+
+
+def begin_supervisor(told: Supervised, control: socket.socket) -> "subprocess.Popen[bytes]":
+    """Start the process that serves `control`; it ends when the other end of that is closed.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    argv = [sys.executable, "-I", "-c", _BEGIN, msgspec.json.encode(told).decode(), *_packages()]
+    return subprocess.Popen(  # noqa: S603 - ourselves
+        argv, stdin=control.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}
+    )
 
 
 class Watch:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from angelia.sandboxes.guard.originals import FOLDER as GUARDED
 from angelia.sandboxes.undo.store import FOLDER as UNDO
+from angelia.sandboxes.undo.store import MIRRORS
 from angelia.service.chats.gateway_state import FILE as GATEWAY
 from angelia.skills.served import FOLDER as SERVED
 from angelia.store.media.blobs import FOLDER as BLOBS
@@ -25,15 +26,20 @@ from angelia.store.sql.tips import FILE as TIPS
 
 BY_THE_STORE = {LOG, f"{LOG}-wal", f"{LOG}-shm", TIPS, BLOBS}
 MADE_AGAIN = {"alive", "running", "renditions", "models", "models.json", "angelia.log", GATEWAY, COPIES, TRASH, GUARDED}
-MADE_AGAIN |= {SERVED, STAGED}
+MADE_AGAIN |= {MIRRORS, SERVED, STAGED}
 PLAIN = {CLAIMS, "config.toml", "history", "outbox", "quarantine", "skills", UNDO}
 
 
 def copied_parts(home: Path) -> tuple[list[str], list[str]]:
     """The names in a home that are copied beside the store: those without secrets, and keys."""
-    names = sorted(entry.name for entry in home.iterdir())
+    names = sorted(entry.name for entry in home.iterdir() if _holds(entry))
     ours = [name for name in names if name not in BY_THE_STORE | MADE_AGAIN and not _passing(name)]
     return [name for name in ours if name in PLAIN], [name for name in ours if name not in PLAIN]
+
+
+def _holds(entry: Path) -> bool:
+    """Whether it holds anything; a socket or a pipe, such as the one by which a clock is woken, does not."""
+    return entry.is_symlink() or entry.is_file() or entry.is_dir()
 
 
 def _passing(name: str) -> bool:
@@ -50,7 +56,7 @@ def copy_part(source: Path, target: Path) -> None:
             target.mkdir(mode=0o700)
             for entry in sorted(source.iterdir()):
                 copy_part(entry, target / entry.name)
-        elif source.is_file():  # a socket or a pipe holds nothing
+        elif source.is_file():
             shutil.copyfile(source, target)
             target.chmod(source.stat().st_mode & 0o700 | 0o400)
 

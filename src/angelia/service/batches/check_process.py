@@ -97,7 +97,7 @@ class _CheckProcess:
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-m", "angelia.service.batches.check_worker", str(theirs.fileno()), str(alive), file),
+                *("-P", "-m", "angelia.service.batches.check_worker", str(theirs.fileno()), str(alive), file),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=written,
                 stderr=written,

@@ -68,14 +68,15 @@ class Task(TaskCaps, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return Path(self.folder, name).expanduser()
 
 
-def read_tasks(source: Path, check: str = "") -> tuple[Task, ...]:
-    """All tasks of a file or folder, in order; `check` is for those that have none of their own.
+def read_tasks(source: Path, check: str = "", left_out: list[BadInput] | None = None) -> tuple[Task, ...]:
+    """All tasks of a file or folder, in order; `check` is for those that have none of their own. `left_out`
+    takes each task of a benchmark that asks for what is not done here; without it, one such task refuses all.
 
     Raises:
         BadInput: it cannot be read, a task is not as it should be, or two have one id; says which.
     """
     try:
-        found = tuple(_in_folder(source) if source.is_dir() else _in_file(source))
+        found = tuple(_in_folder(source, left_out) if source.is_dir() else _in_file(source, left_out))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror or error if isinstance(error, OSError) else "it is not UTF-8"
         raise BadInput(f"{source} cannot be read: {why}.", then="Name a .jsonl or .toml file, or a folder.") from error
@@ -97,7 +98,7 @@ def digest_of(tasks: Sequence[Task]) -> str:
     return hashlib.sha256(msgspec.json.encode(told, order="deterministic")).hexdigest()
 
 
-def _in_file(source: Path) -> Iterator[Task]:
+def _in_file(source: Path, left_out: list[BadInput] | None) -> Iterator[Task]:
     text = source.read_text("utf-8")
     if source.suffix == ".toml":
         yield from _in_toml(source, text)
@@ -109,7 +110,13 @@ def _in_file(source: Path) -> Iterator[Task]:
             except msgspec.DecodeError as error:
                 raise BadInput(f"Line {number} of {source} is no JSON: {error}.") from error
             where = f"Line {number} of {source}"
-            told = swe_row(row, where, source.parent) if is_swe_instance(row) else row
+            try:
+                told = swe_row(row, where, source.parent) if is_swe_instance(row) else row
+            except BadInput as why:
+                if left_out is None:
+                    raise
+                left_out.append(why)
+                continue
             yield _task(told, where, source.parent, f"{number:04}")
 
 
@@ -123,7 +130,7 @@ def _in_toml(source: Path, text: str) -> Iterator[Task]:
         yield _task({**defaults, **row}, f"Task {number} of {source}", source.parent, f"{number:04}")
 
 
-def _in_folder(source: Path) -> Iterator[Task]:
+def _in_folder(source: Path, left_out: list[BadInput] | None) -> Iterator[Task]:
     inside = sorted(one for one in source.iterdir() if one.is_dir() and not one.name.startswith("."))
     for folder in [source] if is_harbor_task(source) else inside:
         described, prompt = folder / _TOML, folder / _PROMPT
@@ -131,7 +138,14 @@ def _in_folder(source: Path) -> Iterator[Task]:
         if described.exists():
             row = _toml(described.read_text("utf-8"), described)
         if is_harbor_task(folder):
-            yield _task(harbor_row(folder, row), f"The task in {folder}", folder, folder.resolve().name)
+            try:
+                row = harbor_row(folder, row)
+            except BadInput as why:
+                if left_out is None:
+                    raise
+                left_out.append(why)
+                continue
+            yield _task(row, f"The task in {folder}", folder, folder.resolve().name)
             continue
         if prompt.exists():
             row.setdefault("prompt", prompt.read_text("utf-8").strip())

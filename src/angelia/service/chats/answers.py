@@ -57,7 +57,7 @@ def open_here(chat_sessions: ChatSessions, sender: Sender) -> list[OpenQuestion]
     found = []
     for session in chat_sessions.open_sessions():
         for asked in session.questions():
-            put = _delivery(session, question_id(session.conversation, asked.call))
+            put = _delivery(session, question_id(session.conversation, asked))
             same = put is not None and (put.address.door, put.address.chat) == (here.door, here.chat)
             if same or (put is None and mine is not None and session.conversation == mine.conversation):
                 found.append(OpenQuestion(session, asked))
@@ -90,7 +90,7 @@ async def answered(sender: Sender, one: OpenQuestion, meaning: QuestionAnswer) -
 
 async def is_shown(session: Session, asked: e.ApprovalAsked) -> bool:
     """Whether all of a question has arrived in its chat; a receipt that is being written is waited for."""
-    delivery = question_id(session.conversation, asked.call)
+    delivery = question_id(session.conversation, asked)
     try:
         async with asyncio.timeout(SETTLES_S):
             await session.log.refresh()

@@ -18,7 +18,8 @@ from angelia.channels.registry import find_channel, open_channel, read_settings
 from angelia.channels.settings import ChannelSettings, Secret
 from angelia.core.ids import wall_clock
 from angelia.service.chats.open_channel import OpenChannel
-from angelia.service.settings.config_file import ConfigFile, write_private
+from angelia.service.settings.config_file import ConfigFile
+from angelia.service.settings.private_file import write_private
 from angelia.service.settings.tokens import Tokens
 
 

@@ -39,7 +39,6 @@ from angelia.service.command_acts import NEXT_STEP, NOT_YOURS, WAITS
 from angelia.service.command_port import CommandReply
 from angelia.service.commands import chat_command
 from angelia.service.conversation.session import Session
-from angelia.service.people.budgets import spent_budget
 from angelia.service.people.roles import role_of
 
 SEEN = "👀"
@@ -235,7 +234,7 @@ class Inbound:
     async def _spent(self, sender: Sender) -> str:
         """Why no turn is begun in this chat today; empty while whose conversation it is may cost more."""
         payer, services = sender.session.owner if sender.session else sender.person, self._services
-        return await spent_budget(services.transcript, services.config, payer, services.clock())
+        return await services.budgets.spent(payer)
 
     def _begun(self, sender: Sender) -> list[e.AnyFact]:
         """What comes first in a chat's first conversation."""

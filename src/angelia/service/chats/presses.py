@@ -28,7 +28,6 @@ from angelia.service.chats.sessions import ChatSessions
 from angelia.service.command_acts import NOT_YOURS
 from angelia.service.conversation.session import Session
 from angelia.service.people.admission import may_do
-from angelia.service.people.budgets import spent_budget
 
 GONE = "This question is not open any more."
 
@@ -64,7 +63,7 @@ async def _in_conversation(
     if question is None:
         return GONE
     if not may_answer(person, question):
-        return await _not_yours(envelope, session, person, question_id(session.conversation, question.call))
+        return await _not_yours(envelope, session, person, question_id(session.conversation, question))
     crash_point("approval.before_commit")
     await session.record(used, answer_fact(meaning, question, person))
     crash_point("approval.committed")
@@ -87,8 +86,7 @@ async def _wanted(
     if person not in {aside.sender, OWNER}:
         return await _not_yours(envelope, session, person, DeliveryId(f"{session.conversation}.w{meaning.seq}"))
     facts: list[e.AnyFact] = [used]
-    services = chat_sessions.services
-    spent = await spent_budget(services.transcript, services.config, session.owner, services.clock())
+    spent = await chat_sessions.services.budgets.spent(session.owner)
     if meaning.yes and spent:
         told = DeliveryId(f"{session.conversation}.k{envelope.key}")
         facts.append(e.DeliveryQueued(told, envelope.address, (Text(literally(spent)),), NOTICE))

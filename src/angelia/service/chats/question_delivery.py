@@ -50,7 +50,7 @@ async def asked_in_chat(
     if asked.picture is not None:
         parts = (asked.picture, *parts)
     choices = choices_of(conversation, asked)
-    return e.DeliveryQueued(question_id(conversation, asked.call), address, parts, QUESTION, choices=choices)
+    return e.DeliveryQueued(question_id(conversation, asked), address, parts, QUESTION, choices=choices)
 
 
 def told_to_guest(conversation: ConversationId, address: e.Address, asked: e.ApprovalAsked) -> e.DeliveryQueued:
@@ -58,9 +58,7 @@ def told_to_guest(conversation: ConversationId, address: e.Address, asked: e.App
     shown = shown_question(asked)
     about = shown.title if asked.asks is e.QuestionKind.PERMISSION else shown.why
     words = f"{literally(about)}\n\nThat needs the owner's yes. They have been asked. /stop ends it."
-    return e.DeliveryQueued(
-        DeliveryId(f"{question_id(conversation, asked.call)}.guest"), address, (Text(words),), NOTICE
-    )
+    return e.DeliveryQueued(DeliveryId(f"{question_id(conversation, asked)}.guest"), address, (Text(words),), NOTICE)
 
 
 def _tail(asked: e.ApprovalAsked, shown: ShownQuestion) -> str:

@@ -116,9 +116,9 @@ def choices_of(conversation: ConversationId, asked: e.ApprovalAsked) -> tuple[e.
     return (e.QuestionChoice("Allow once", value_of(bound)), *always, e.QuestionChoice("No", value_of(refused)))
 
 
-def question_id(conversation: ConversationId, call: CallId) -> DeliveryId:
-    """The id of the delivery that asks about a call."""
-    return DeliveryId(f"{conversation}.q{call}")
+def question_id(conversation: ConversationId, asked: e.ApprovalAsked) -> DeliveryId:
+    """The id of the delivery that asks this question."""
+    return DeliveryId(f"{conversation}.q{asked.call}.{asked.digest[:_BOUND]}")
 
 
 def fits(answered: QuestionAnswer, asked: e.ApprovalAsked) -> bool:

@@ -9,6 +9,7 @@ from angelia.service.command_port import CommandServices
 from angelia.service.conversation.conversations import Conversations
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.people.admission import Admission
+from angelia.service.people.budgets import Budgets
 from angelia.service.settings.config import Config
 from angelia.service.settings.tokens import Tokens
 from angelia.store.log.transcript import Transcript
@@ -36,6 +37,7 @@ class ChatServices(Struct, frozen=True):
     outbox: Outbox
     doors: ChatBindings
     admission: Admission
+    budgets: Budgets
     key_value: KeyValue
     model_catalog: ModelCatalog
     tokens: Tokens

@@ -24,6 +24,7 @@ from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.engine.background import BackgroundWork
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, folding
+from angelia.path_queries import exists
 from angelia.policy.approvers import Approvers
 from angelia.sandboxes.workspace import work_folder
 from angelia.service.chats.dispatcher import DeliveryDispatcher
@@ -38,10 +39,9 @@ from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.files.instruction_files import on_this_machine
 from angelia.service.models.choice import choose
-from angelia.service.people.budgets import limits_for, offered
+from angelia.service.people.budgets import offered
 from angelia.service.people.roles import role_of_all
 from angelia.service.places.presets import kept
-from angelia.service.settings.rules import limits_in
 
 MOST_OPEN = 2000
 """Conversations at rest that stay open: some 40 kB each."""
@@ -261,9 +261,7 @@ class ChatSessions:
 
     async def _employ(self, session: Session, line: OpenChannel, spec: str) -> None:
         conversations = self.services.conversations
-        config = self.services.config
-        limits = limits_for(config, session.owner, limits_in(config, session.door, session.terms))
-        await conversations.employ(session, spec, approvers=partial(self._approvers, session), limits=limits)
+        await conversations.employ(session, spec, approvers=partial(self._approvers, session))
         if session.conversation not in self._worked:
             self._worked[session.conversation] = self.spawn(self._stand_by(session, line))
 
@@ -352,7 +350,7 @@ class ChatSessions:
         entries = session.log.entries
         known = {entry.fact.id for entry in entries if isinstance(entry.fact, e.DeliveryQueued)}
         for asked in session.questions():
-            if question_id(session.conversation, asked.call) not in known:
+            if question_id(session.conversation, asked) not in known:
                 await self._put(session, first, asked)
 
     async def _put(self, session: Session, first: e.Opener, asked: e.ApprovalAsked) -> None:
@@ -402,7 +400,7 @@ class ChatSessions:
         """
         folder, sandbox = Path(session.workspace), self.services.config.sandbox
         here = on_this_machine(kept(sandbox, session.sandbox, session.preset))
-        if line.settings.workspace or session.unspoken or not here or folder.exists():
+        if line.settings.workspace or session.unspoken or not here or exists(folder):
             return
         reached = await self.services.doors.of_conversation(OWNER, session.conversation)
         if any(folder.parts[-2:] == _own_folder(one.address).parts for one in reached):

@@ -18,7 +18,6 @@ from angelia.engine.broker import Broker
 from angelia.engine.driver import BoundModel, Driver
 from angelia.engine.live import Resting
 from angelia.policy.approvers import ApproversOf
-from angelia.policy.situation import Mode
 from angelia.policy.verdict import Effect, Verdict
 from angelia.sandboxes.port import Sandbox, SandboxGone
 from angelia.sandboxes.registry import fit_workspace
@@ -28,7 +27,7 @@ from angelia.service.conversation.mcp_tools import ConversationServers, McpSourc
 from angelia.service.conversation.own_call import own_call
 from angelia.service.conversation.program_tools import tools_of_program
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
-from angelia.service.conversation.session import Session
+from angelia.service.conversation.session import DAY_MS, Session
 from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
 from angelia.service.conversation.workplace import Workplace, WorkplaceDeps, workplace
 from angelia.service.delegation.children import Children, ChildSources
@@ -37,6 +36,7 @@ from angelia.service.files.instruction_files import on_this_machine
 from angelia.service.notes.conversation_notes import ConversationNotes, NoteSources
 from angelia.service.past.conversation_past import ConversationPast
 from angelia.service.past.find_past import OrdersAnew
+from angelia.service.people.budgets import Budgets, limits_for
 from angelia.service.places.presets import chosen, kept
 from angelia.service.secrets.site_secrets import SiteSecrets
 from angelia.service.secrets.store import SecretStore
@@ -45,6 +45,7 @@ from angelia.service.settings.rules import limits_in
 from angelia.service.skills.conversation_skills import ConversationSkills, SkillSources
 from angelia.store.log.transcript import Transcript
 from angelia.store.port import LogStore
+from angelia.store.tables.day_budgets import DayBudget
 from angelia.tools.discovery import MakeToolset
 from angelia.tools.mcp.settings import McpSettings
 from angelia.tools.page_access import ProfilesAccess
@@ -59,23 +60,6 @@ if TYPE_CHECKING:
     from angelia.service.notes.learner import Learner
 
 logger = logging.getLogger("angelia.service")
-
-
-class ConversationModes:
-    """How freely each conversation works: as configured, until somebody says otherwise."""
-
-    def __init__(self, configured: Mode) -> None:
-        self._configured = configured
-        self._chosen: dict[ConversationId, Mode] = {}
-
-    def of(self, session: Session) -> Mode:
-        """As of now; a child's is that of the conversation it works for."""
-        root = self._chosen.get(session.root, self._configured)
-        return self._chosen.get(session.conversation, root)
-
-    def choose(self, session: Session, mode: Mode) -> None:
-        """From the next call on, in this process."""
-        self._chosen[session.conversation] = mode
 
 
 class ConversationDeps(Struct, frozen=True):
@@ -95,6 +79,7 @@ class ConversationDeps(Struct, frozen=True):
     copies: "Callable[[], WorkspaceCopies]"
     workplaces: WorkplaceDeps
     drivers: DriverSources
+    budgets: Budgets
     secrets: SecretStore
 
 
@@ -205,12 +190,14 @@ class Conversations:
         approvers: ApproversOf,
         effort: str | None = None,
         limits: Caps | None = None,
+        budgets: tuple[DayBudget, ...] = (),
     ) -> BoundModel:
         """Give a conversation its model, tools and sandbox, and drive it from now on. Returns its first model, bound.
 
         Done again between two turns it changes the model; the sandbox and what runs in it stay. `effort` is how much
-        the model thinks: as configured, if it is not given; `limits` are the caps of its turns. `approvers` says of the
-        running turn who may answer its questions, and where they are asked.
+        the model thinks: as configured, if it is not given; `limits` are the caps of its turns, and `budgets` hold for
+        the day, beside those of whose it is. `approvers` says of the running turn who may answer its questions, and
+        where they are asked.
 
         Raises:
             ConfigError: the model cannot be used as configured.
@@ -227,8 +214,9 @@ class Conversations:
         at = kept(self._deps.loaded.config.sandbox, session.sandbox, session.preset)
         prompt.work_in(at, place.sandbox, worker.profile if worker else self._deps.drivers.model_catalog.profile(model))
         await prompt.look()
-        capped = limits or limits_in(self._deps.loaded.config, session.door, session.terms)
-        wanted = WantedModel(model, capped, effort)
+        config = self._deps.loaded.config
+        capped = limits_for(config, session.owner, limits or limits_in(config, session.door, session.terms))
+        wanted = WantedModel(model, capped, effort, self._deps.budgets.day_money(session.owner, budgets))
 
         async def made(registry: Registry) -> tuple[BoundModel, Driver]:
             at_work = replace(self._place(session).deps, registry=registry)
@@ -260,6 +248,7 @@ class Conversations:
             sources = ChildSources(
                 deps.transcript,
                 deps.loaded.config,
+                deps.budgets,
                 told,
                 lambda: self.toolbox(session).registry,
                 lambda: self._place(session).deps.place,
@@ -381,10 +370,10 @@ class Conversations:
 
     async def _may_spend(self, session: Session) -> bool:
         """Whether the caps of the day leave room for more."""
-        limits, day = limits_in(self._deps.loaded.config, session.door), 86_400_000
-        spent = await self._deps.transcript.spent(OWNER, self._deps.clock() // day * day)
-        within = not limits.day_cost or spent.cost < limits.day_cost * 1e6
-        return within and (not limits.day_tokens or spent.tokens < limits.day_tokens)
+        limits, spent = self._deps.loaded.config.limits, await self._deps.budgets.spent(session.owner)
+        today = await self._deps.transcript.spent(OWNER, self._deps.clock() // DAY_MS * DAY_MS)
+        within = not limits.day_cost or today.cost < limits.day_cost * 1e6
+        return not spent and within and (not limits.day_tokens or today.tokens < limits.day_tokens)
 
     def prompt(self, session: Session) -> ConversationPrompt:
         """The system prompt of a conversation; what it says is there once the conversation has been employed."""

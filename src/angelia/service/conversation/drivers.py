@@ -10,6 +10,7 @@ from angelia.context.request import ToolSpec
 from angelia.core.ids import Clock
 from angelia.engine.broker import Broker, BrokerDeps
 from angelia.engine.compaction import ContextBudget, Summariser
+from angelia.engine.day_money import DayMoney
 from angelia.engine.driver import BoundModel, Driver, Settings
 from angelia.engine.log import Log
 from angelia.engine.transcription import Wording
@@ -38,12 +39,13 @@ class DriverSources(Struct, frozen=True):
 class WantedModel(Struct, frozen=True):
     """A model as people name it, and how much it is to think: as configured, if `effort` is None.
 
-    `limits` hold for each turn.
+    `limits` hold for each turn, `day_money` for the day.
     """
 
     spec: str
     limits: Caps
     effort: str | None = None
+    day_money: DayMoney | None = None
 
 
 async def driver_for(
@@ -69,6 +71,7 @@ async def driver_for(
         max_output=config.context.max_output,
         effort=config.effort if wanted.effort is None else wanted.effort,
         cache_hour=config.context.cache_hour,
+        day_money=wanted.day_money,
     )
     driver = Driver(log, bound_models, Broker(log, deps), settings, sources.clock, words)
     await driver.catch_up()

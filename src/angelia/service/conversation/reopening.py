@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from angelia.core import entry as e
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
+from angelia.path_queries import exists
 from angelia.sandboxes.registry import ELSEWHERE, fit_workspace
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def moves(session: "Session", folder: Path) -> bool:
     """
     if session.sandbox.partition(":")[0] in ELSEWHERE or Path(session.workspace) == folder:
         return False
-    if session.terms or Path(session.workspace).exists():
+    if session.terms or exists(session.workspace):
         raise BadInput(
             f"This conversation works in {session.workspace}, not in {folder}.",
             then="Open that folder, or begin a new conversation here.",

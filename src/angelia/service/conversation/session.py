@@ -10,7 +10,7 @@ from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput, StoreClosed
-from angelia.core.ids import CallId, Clock, ConversationId, PlaceId
+from angelia.core.ids import Clock, ConversationId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean
 from angelia.engine.background import BackgroundWork
@@ -133,34 +133,32 @@ class Session:
         return True
 
     async def approve(
-        self, call: CallId, *, by: Principal, scope: e.Scope = e.Scope.ONCE, until: int = 0, answer: str = ""
+        self, asked: e.ApprovalAsked, *, by: Principal, scope: e.Scope = e.Scope.ONCE, until: int = 0, answer: str = ""
     ) -> None:
-        """Say yes to a call, or answer its question.
+        """Say yes to the question that was shown, or answer it.
 
         Raises:
-            BadInput: nothing is asked about this call any more.
+            BadInput: this very question is not open any more.
         """
-        asked = self._question(call)
-        await self.log.append(e.ApprovalGiven(call, asked.digest, by, scope, until, clean(answer)))
+        self._see_open(asked)
+        await self.log.append(e.ApprovalGiven(asked.call, asked.digest, by, scope, until, clean(answer)))
 
-    async def refuse(self, call: CallId, *, by: Principal, why: str = "") -> None:
-        """Say no to a call.
+    async def refuse(self, asked: e.ApprovalAsked, *, by: Principal, why: str = "") -> None:
+        """Say no to the question that was shown.
 
         Raises:
-            BadInput: nothing is asked about this call any more.
+            BadInput: this very question is not open any more.
         """
-        self._question(call)
-        await self.log.append(e.ApprovalRefused(call, by, clean(why)))
+        self._see_open(asked)
+        await self.log.append(e.ApprovalRefused(asked.call, by, clean(why)))
 
     def questions(self) -> list[e.ApprovalAsked]:
         """What waits for a person now, oldest first: of this conversation, and of its children under their names."""
         return open_questions(self.turn, self.log.entries, self.children)
 
-    def _question(self, call: CallId) -> e.ApprovalAsked:
-        asked = next((fact for fact in self.questions() if fact.call == call), None)
-        if asked is None:
+    def _see_open(self, asked: e.ApprovalAsked) -> None:
+        if (asked.call, asked.digest) not in [(one.call, one.digest) for one in self.questions()]:
             raise BadInput("This question is not open any more.", then="The conversation shows what became of it.")
-        return asked
 
     # -- how it goes on -----------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from angelia.core.content import Media, MediaKind, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
 from angelia.core.text import file_name, numbered
+from angelia.path_queries import exists
 from angelia.service.conversation.session import Session
 from angelia.store.media.blobs import BlobStore
 
@@ -150,7 +151,7 @@ def _put_in_place(unfinished: Path, target: Path) -> bool:
     except FileExistsError:
         return False
     except OSError:  # a file system without links
-        if target.exists():
+        if exists(target):
             return False
         unfinished.rename(target)
     return True

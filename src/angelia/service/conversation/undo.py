@@ -14,7 +14,6 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
-from difflib import unified_diff
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -339,6 +338,8 @@ def _diff(one: PlannedPath, present: WorkspaceNow) -> list[str]:
     old, new = _text_now(one, present), _text_before(one)
     if one.holds or old is None or new is None:
         return [f"{one.before.size:,} bytes"]
+    from difflib import unified_diff
+
     found = unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2)
     lines = [shorten(clean(line), 200) for line in found][2:]
     rest = len(lines) - _MOST_LINES_EACH

@@ -1,5 +1,6 @@
 """What a command that cannot be watched is taken to change, as far as its words tell: it is copied before."""
 
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,9 @@ from angelia.sandboxes.port import Command
 
 _GLOBS = frozenset("*?[")
 _MOST = 200
+_PASSED_ON = frozenset({"cat", "tee", "base64"})
+"""Programs to which a here-document is content. To others (`xargs rm`, `ed`) it may be names."""
+_DOCUMENT = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1((?:\\\n|[^\n])*)\n(?:.*?\n)??\t*\2$", re.DOTALL | re.MULTILINE)
 
 
 def candidates(command: Command, workspace: Path, home: Path, *, here: bool) -> tuple[str, ...]:
@@ -30,8 +34,11 @@ def candidates(command: Command, workspace: Path, home: Path, *, here: bool) -> 
 
 
 def _paths(piece: str, cwd: Path, *, here: bool) -> Iterator[str]:
+    """Files are written by here-documents: were their words looked at, each would be a question elsewhere."""
+    if piece.partition(" ")[0] in _PASSED_ON:
+        piece = _DOCUMENT.sub(r"\3", piece)
     try:
-        words = shlex.split(piece.replace(">", " ").replace("|", " "))
+        words = shlex.split(piece.replace("\\\n", " ").replace(">", " ").replace("|", " "))
     except ValueError:
         return
     for word in words[1:] or words:

@@ -16,6 +16,7 @@ from angelia.engine.broker import BrokerDeps, Changed
 from angelia.engine.calls import submitted_job
 from angelia.engine.hooks import NoHooks
 from angelia.engine.live import Resting, Working, WorkingShows
+from angelia.path_queries import is_folder
 from angelia.policy.approvers import ApproversOf
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.situation import Mode
@@ -177,8 +178,8 @@ def _enter(made_with: WorkplaceDeps, session: Session, who: ConversationId, addr
 def _hooks_of(made_with: WorkplaceDeps, session: Session, here: bool) -> "ConversationHooks | None":
     """The person's programs and those of the project, loaded where there may be any."""
     home, workspace = made_with.loaded.home, Path(session.original_workspace)
-    found = ((above / ".angelia" / "hooks").is_dir() for above in (workspace, *workspace.parents))
-    project = here and ((home / "pinned-hooks").is_dir() or any(found))
+    found = (is_folder(above / ".angelia" / "hooks") for above in (workspace, *workspace.parents))
+    project = here and (is_folder(home / "pinned-hooks") or any(found))
     if not (project or made_with.loaded.config.hooks):
         return None
     from angelia.service.hooks.conversation_hooks import ConversationHooks, HookSources

@@ -26,6 +26,7 @@ from angelia.engine.background import Background, ChildEnding
 from angelia.engine.live import Working
 from angelia.policy.approvers import ApproversOf, nobody
 from angelia.service.conversation.session import Session
+from angelia.service.people.budgets import Budgets
 from angelia.service.settings.config import Config
 from angelia.store.log.transcript import Transcript
 from angelia.tools.port import ToolOutcome, Work
@@ -62,6 +63,7 @@ class ChildSources(Struct, frozen=True):
 
     transcript: Transcript
     config: Config
+    budgets: Budgets
     background: Callable[[], Background]
     registry: Callable[[], Registry]
     place: Callable[[], Place]

@@ -24,6 +24,7 @@ from angelia.service.delegation.rights import may_call
 from angelia.service.delegation.settings import ChildPreset
 from angelia.service.delegation.words import progress_line
 from angelia.service.delegation.workers import works_elsewhere
+from angelia.service.people.budgets import limits_for
 from angelia.service.places.presets import kept
 from angelia.service.settings.rules import limits_in, turn_caps
 from angelia.tools.port import DelegatedTask
@@ -97,8 +98,12 @@ class ConversationChildren:
         config, turn = sources.config, self._parent.turn
         now = parent.log.entries[-1].at
         today = await sources.transcript.spent(OWNER, now // DAY_MS * DAY_MS)
-        caps = turn_caps(limits_in(config, parent.door, parent.terms))
-        before = max(today.cost - turn.cost, 0)
+        caps = turn_caps(limits_for(config, parent.owner, limits_in(config, parent.door, parent.terms)))
+        left = money_left(turn, caps, max(today.cost - turn.cost, 0))
+        theirs = await sources.budgets.left(parent.owner)
+        if theirs is not None:
+            theirs = max(theirs - sum(turn.reserved.values()), 0)
+            left = theirs if left is None else min(left, theirs)
         tools = tuple(name for name in sources.registry().names if may_call(e.PARENT, self._nested(), name))
         presets = self._allowed(tools)
         models = [self._children.model, *config.fallback, *(preset.model for preset in presets.values())]
@@ -107,7 +112,7 @@ class ConversationChildren:
             settings=config.delegation,
             presets=presets,
             opened=sum(isinstance(entry.fact, e.WorkStarted) and entry.fact.child is not None for entry in since),
-            money=money_left(turn, caps, before),
+            money=left,
             model=self._children.model,
             models=tuple(dict.fromkeys(model for model in models if model)),
             tools=tools,

@@ -1,8 +1,10 @@
 """Copies of a workspace for helpers: made before one begins, compared when it has ended, and removed once that is told.
 
 A copy lies beside our home, under its child's id, and is the workspace of a place of the child's own: what holds for
-any workspace holds for it. Its beginning is kept in our home. Each step leaves what the next life needs: a copy is
-there whole or not at all, comparing changes nothing, and what belongs to no child that works is removed.
+any workspace holds for it. What a command left in the source that would run by itself is taken back before, and nothing
+of the kind that never stood there comes along. How a copy began is kept in our home. Each step leaves what the next
+life needs: a copy is there whole or not at all, comparing changes nothing, and what belongs to no child that works is
+removed.
 """
 
 import asyncio
@@ -19,6 +21,10 @@ from angelia.core.content import Media
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, BadInput, NotFound
 from angelia.core.ids import CallId, ConversationId
+from angelia.core.text import clean
+from angelia.path_queries import exists, is_folder
+from angelia.sandboxes.guard.brought import leave_out
+from angelia.sandboxes.guard.guard import guard_of
 from angelia.sandboxes.shared.private_folders import make_private
 from angelia.sandboxes.shared.tree_removal import remove_tree
 from angelia.sandboxes.workspace import copies_folder, snapshots_folder
@@ -52,6 +58,7 @@ class WorkspaceCopies:
 
     def __init__(self, home: Path, most: int, keep: KeepsMedia) -> None:
         """`most` is the size in bytes of the largest folder that is copied."""
+        self._home = home
         self._work, self._kept = copies_folder(home), snapshots_folder(home)
         self._most, self._keep = most, keep
 
@@ -64,13 +71,14 @@ class WorkspaceCopies:
 
         Raises:
             BadInput: the folder is too large.
+            AccessRefused: what stands in it cannot be recorded.
             CopyGone: it had one, which was removed meanwhile.
             GitFailed: it cannot be made.
         """
         at, kept = self.folder(child), self._kept / child
         laid_out = kept / "laid-out"
-        if not at.is_dir():
-            if laid_out.exists():
+        if not is_folder(at):
+            if exists(laid_out):
                 raise CopyGone(f"The copy in which it worked ({at}) is gone, and what it had changed there with it.")
             crash_point("copy.before")
             await asyncio.to_thread(remove_tree, kept)
@@ -87,18 +95,23 @@ class WorkspaceCopies:
         make_private(self._work, exist_ok=True)
         snapshots, unfinished = Snapshots(kept), at.with_suffix(".part")
         await asyncio.to_thread(remove_tree, unfinished)
+        guard = guard_of(source, self._home)
+        await asyncio.to_thread(guard.see)
         listed = await snapshots.listed(source)
         self._see_size(listed.size, len(listed.files))
         base = await snapshots.taken(source, listed)
         make_private(unfinished)
         await snapshots.lay_out(unfinished)
         notes = [f"{path} is a repository of its own, and is not in your copy." for path in listed.inner]
-        if (source / ".git").exists():
+        if exists(source / ".git"):
             try:
                 await snapshots.lay_out_history(source, unfinished)
             except GitFailed as error:
                 logger.warning("a copy of %s is without its history: %s", source, error)
                 notes.append("Your copy is without its Git history, which could not be read.")
+        if left := await asyncio.to_thread(leave_out, unfinished, guard.ever_stood()):
+            notes += [f"{clean(name)} is not in your copy: programs could run it by themselves." for name in left]
+            base = await snapshots.taken(unfinished, await snapshots.listed(unfinished, base), base)
         (kept / "base").write_text(base)
         (kept / "missing").write_text("\n".join(notes), "utf-8")
         unfinished.rename(at)
@@ -122,7 +135,7 @@ class WorkspaceCopies:
             OSError: one of the two folders is gone.
         """
         at, kept = self.folder(child), self._kept / child
-        if not at.is_dir() or not (kept / "base").exists():
+        if not is_folder(at) or not exists(kept / "base"):
             return CopyChanges()
         snapshots, base = Snapshots(kept), (kept / "base").read_text()
         listed = await snapshots.listed(at, base)
@@ -151,7 +164,7 @@ class WorkspaceCopies:
     async def remove(self, child: ConversationId) -> None:
         """Let a copy go; nothing happens where there is none, or where it was left."""
         at, kept = self.folder(child), self._kept / child
-        if (at.exists() or kept.exists()) and not _is_left(kept / _LEFT):
+        if (exists(at) or exists(kept)) and not _is_left(kept / _LEFT):
             for tree in (at, at.with_suffix(".part"), kept):
                 await asyncio.to_thread(remove_tree, tree)
 
@@ -162,7 +175,7 @@ class WorkspaceCopies:
 
     async def tidied(self, transcript: Transcript) -> None:
         """Remove whatever belongs to no child that works: what a killed life left, and what was deleted."""
-        found = {path.stem for folder in (self._work, self._kept) if folder.is_dir() for path in folder.iterdir()}
+        found = {path.stem for folder in (self._work, self._kept) if is_folder(folder) for path in folder.iterdir()}
         for name in found:
             child = ConversationId(name)
             if await _is_over(transcript, child):
@@ -191,7 +204,7 @@ def has_ended(log: Sequence[e.Entry], name: CallId) -> bool:
 
 
 def _within_repository(folder: Path) -> bool:
-    return not (folder / ".git").exists() and any((above / ".git").exists() for above in folder.parents)
+    return not exists(folder / ".git") and any(exists(above / ".git") for above in folder.parents)
 
 
 def _how(one: ChangedPath) -> str:

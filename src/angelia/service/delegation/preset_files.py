@@ -10,15 +10,19 @@ import stat
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from angelia.context.prompt.visible_text import hidden_characters
 from angelia.core.text import one_line
 from angelia.core.visible import visible
+from angelia.path_queries import is_folder, real_path
 from angelia.service.delegation.settings import ChildPreset
 from angelia.service.files.instruction_files import repository_of
-from angelia.skills.front_matter import BadFrontMatter, Node, read_front_matter
+
+if TYPE_CHECKING:
+    from angelia.skills.front_matter import Node
 
 FOLDERS = (".angelia/agents", ".claude/agents")
 """In a project, in this order; in a person's home the second one, and `agents` of our own home before it."""
@@ -80,9 +84,9 @@ def preset_folders(workspace: Path | None, own_home: Path) -> list[Path]:
         root = repository_of(here, own_home)
         above = [one for one in (here, *here.parents) if one.is_relative_to(root)]
         inside = [base / name for base in above for name in FOLDERS]
-        found = [folder for folder in inside if folder.is_dir() and folder.resolve().is_relative_to(root)]
+        found = [folder for folder in inside if is_folder(folder) and Path(real_path(folder)).is_relative_to(root)]
     mine = [own_home / "agents", Path.home() / FOLDERS[1]]
-    return [*(folder for folder in found if folder not in mine), *(folder for folder in mine if folder.is_dir())]
+    return [*(folder for folder in found if folder not in mine), *(folder for folder in mine if is_folder(folder))]
 
 
 def find_preset_files(workspace: Path | None, own_home: Path) -> list[PresetFile]:
@@ -116,6 +120,8 @@ def read_preset_file(path: Path, *, own: bool = False) -> PresetFile:
 
 def read_preset(text: str, stem: str) -> tuple[str, ChildPreset, tuple[str, ...]]:
     """The name, the preset, and what of the file is not followed; `stem` is the name where it has none."""
+    from angelia.skills.front_matter import BadFrontMatter, read_front_matter  # where there is a file to read
+
     try:
         front = read_front_matter(text)
     except BadFrontMatter as fault:
@@ -144,7 +150,7 @@ def read_preset(text: str, stem: str) -> tuple[str, ChildPreset, tuple[str, ...]
     return name, preset, tuple(remarks)
 
 
-def _tools(fields: Mapping[str, Node], remarks: list[str]) -> tuple[str, ...]:
+def _tools(fields: "Mapping[str, Node]", remarks: list[str]) -> tuple[str, ...]:
     named = fields.get("tools", "")
     if isinstance(named, dict):
         raise _Unusable("`tools` is neither a list nor words with commas between them")
@@ -159,14 +165,14 @@ def _tools(fields: Mapping[str, Node], remarks: list[str]) -> tuple[str, ...]:
     return tools
 
 
-def _word(fields: Mapping[str, Node], name: str) -> str:
+def _word(fields: "Mapping[str, Node]", name: str) -> str:
     found = fields.get(name, "")
     if not isinstance(found, str):
         raise _Unusable(f"`{name}` is no text")
     return found.strip()
 
 
-def _number(fields: Mapping[str, Node], name: str) -> float:
+def _number(fields: "Mapping[str, Node]", name: str) -> float:
     word = _word(fields, name)
     try:
         number = float(word or 0)

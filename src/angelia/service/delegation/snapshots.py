@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
+from angelia.path_queries import exists, is_file
 from angelia.sandboxes.shared.private_folders import make_private
 
 _SECONDS = 600.0
@@ -86,7 +87,7 @@ class Snapshots:
         index = self._index(base)
         await self._git(*(("read-tree", base) if base else ("read-tree", "--empty")), index=index)
         ignored = workspace / ".git" / "info" / "exclude"
-        more = ("-c", f"core.excludesFile={ignored}") if not base and ignored.is_file() else ()
+        more = ("-c", f"core.excludesFile={ignored}") if not base and is_file(ignored) else ()
         wanted = ("ls-files", "-z", "--others", "--exclude-standard", *(("--cached",) if base else ()))
         said = await self._git(*more, *wanted, workspace=workspace, index=index)
         paths = sorted(set(said.split(b"\0")) - {b""})
@@ -158,7 +159,7 @@ class Snapshots:
     # -- programs -----------------------------------------------------------------------------------------------------
 
     async def _begin(self) -> None:
-        if not (self.folder / "HEAD").exists():
+        if not exists(self.folder / "HEAD"):
             make_private(self.folder, exist_ok=True)
             plain = ("--quiet", "--bare", "--template=", "--object-format=sha1")
             await _run(("init", *plain, str(self.folder)), self.folder, {})

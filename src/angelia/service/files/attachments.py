@@ -1,7 +1,6 @@
 """What a person attaches: files are looked at before anything is stored, and what becomes of each is said."""
 
 import asyncio
-import difflib
 import shlex
 import stat
 from collections.abc import Awaitable, Callable
@@ -30,6 +29,7 @@ from angelia.core.content import Content, Form, Media, Text
 from angelia.core.errors import BadInput
 from angelia.core.profile import Profile
 from angelia.core.text import clean
+from angelia.path_queries import is_file, real_path
 from angelia.store.media.documents import can_read
 from angelia.store.media.measure import FileChangedMeanwhile, Intake
 
@@ -150,7 +150,7 @@ def pasted_paths(pasted: str) -> tuple[Path, ...]:
         return ()
     paths = [_pasted(word) for word in words]
     try:
-        return tuple(paths) if all(path.is_absolute() and path.is_file() for path in paths) else ()
+        return tuple(paths) if all(path.is_absolute() and is_file(path) for path in paths) else ()
     except (OSError, ValueError):
         return ()
 
@@ -163,7 +163,7 @@ def _pasted(word: str) -> Path:
 
 def _attached(media: Media, path: Path, notes: tuple[str, ...]) -> AttachedFiles:
     """The medium, and where it came from: what lies in the workspace is worked on there, and not put there again."""
-    return AttachedFiles((replace(media, origin=clean(str(path.resolve()))),), notes)
+    return AttachedFiles((replace(media, origin=clean(real_path(path))),), notes)
 
 
 def _place(path: Path) -> str:
@@ -215,4 +215,6 @@ def _near(path: Path) -> str:
         names = [other.name for other in path.absolute().parent.iterdir()]
     except OSError:
         return ""
+    import difflib
+
     return next(iter(difflib.get_close_matches(path.name, names, n=1)), "")

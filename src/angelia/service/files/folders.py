@@ -14,7 +14,7 @@ from angelia.context.media_forms import size_words
 from angelia.core.errors import BadInput
 from angelia.core.ids import sortable_id
 from angelia.core.text import clean, one_line
-from angelia.sandboxes.guard.brought import what_would_run
+from angelia.sandboxes.guard.brought import leave_out
 from angelia.sandboxes.local import files as local_files
 from angelia.sandboxes.local.safe_open import AllowedRoot, AllowedRoots
 from angelia.sandboxes.port import Command, FileKind, FileStat, NoSuchFile, Reach, Sandbox, SandboxError
@@ -197,16 +197,10 @@ async def _fill(sandbox: Sandbox, path: str, tree: _Tree, top: Path, space: int,
 
 
 def _leave_what_would_run(tree: _Tree, top: Path) -> None:
-    while found := what_would_run(top):  # settings that go may have named others
-        for name, why in found.items():
-            above = (top / name).parent
-            known = above.stat()
-            above.chmod(known.st_mode | 0o300)
-            (top / name).unlink()
-            above.chmod(known.st_mode)
-            os.utime(above, ns=(known.st_atime_ns, known.st_mtime_ns))
-            tree.leave(name, f"programs outside could run it by themselves: {why}")
-        tree.files = [known for known in tree.files if known[0] not in found]
+    found = leave_out(top)
+    for name, why in found.items():
+        tree.leave(name, f"programs outside could run it by themselves: {why}")
+    tree.files = [known for known in tree.files if known[0] not in found]
 
 
 def _listed(source: Path) -> tuple[_Tree, list[str]]:

@@ -20,6 +20,7 @@ from angelia.core.crash import crash_point
 from angelia.core.entry import HookEvent, HookOutcome
 from angelia.core.ids import delivery_id
 from angelia.engine.hooks import GuardAnswer
+from angelia.path_queries import is_folder
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.hooks.answers import HookAnswer, guard_answer, observer_answer
@@ -184,7 +185,7 @@ async def fired(hook: HookSettings, told: Mapping[str, object], folder: Path) ->
 
 def folder_of(workspace: str) -> Path:
     """Where a hook's program is run: the workspace, where that is on this machine; else the person's home."""
-    return Path(workspace) if workspace and Path(workspace).is_dir() else Path.home()
+    return Path(workspace) if workspace and is_folder(workspace) else Path.home()
 
 
 def _means(hook: HookSettings, tool: str) -> bool:

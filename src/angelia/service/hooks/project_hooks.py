@@ -18,6 +18,7 @@ from angelia.core.ids import sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.text import one_line
 from angelia.core.visible import visible
+from angelia.path_queries import is_folder
 from angelia.sandboxes.shared.private_folders import make_private
 from angelia.service.files.instruction_files import repository_of
 from angelia.service.settings.config import HookSettings
@@ -52,7 +53,7 @@ def hook_folders(workspace: Path, own_home: Path) -> list[Path]:
     here = workspace.resolve()
     root = repository_of(here, own_home)
     above = [one for one in (here, *here.parents) if one.is_relative_to(root)]
-    return [base / FOLDER for base in above if (base / FOLDER).is_dir()]
+    return [base / FOLDER for base in above if is_folder(base / FOLDER)]
 
 
 def is_hook_folder(path: Path) -> bool:
@@ -89,7 +90,7 @@ def read_hooks(folder: Path) -> ProjectHooks:
 def pin(found: ProjectHooks, own_home: Path) -> None:
     """Lay a copy out, whole or not at all; nothing happens where it is already."""
     at = pinned_folder(own_home, found.digest)
-    if at.is_dir():
+    if is_folder(at):
         return
     make_private(at.parent, exist_ok=True)
     unfinished = at.parent / f"{sortable_id()}.part"
@@ -149,7 +150,7 @@ def news_of(found: Sequence[ProjectHooks], pinned: Mapping[str, str]) -> list[st
         elif seen != one.digest:
             news.append(f"The hooks in {one.path} have changed; those that the person has seen are run on. {how}")
     for path in pinned:
-        if not Path(path).is_dir():
+        if not is_folder(path):
             then = f"angelia trust --forget {shlex.quote(path)}"
             news.append(f"The hooks of {path} are gone from there; those that the person has seen are run on. {then}")
     return [visible(one) for one in news]

@@ -74,6 +74,10 @@ class ModelCatalog:
             return local_profile(model, self.weights)
         return profile(spec, self.rows, self._book.known(spec))
 
+    def address(self, vendor: str) -> str:
+        """The base URL at which a vendor is asked; empty if there is none."""
+        return self.rows[vendor].address(self._environ)
+
     async def client(self, vendor: Vendor) -> "httpx2.AsyncClient | None":
         """The vendor's one HTTP client, made now if need be; None for a vendor that is not reached by HTTP.
 

@@ -1,12 +1,14 @@
 """Which model is used when nobody named one: a key in the environment, a local server, or the embedded model."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from msgspec import Struct
 
 from angelia.core.errors import AngeliaError, ConfigError, ModelError
 from angelia.models.catalog.credentials import NO_KEY
-from angelia.models.catalog.listing import list_models, probe_local
+from angelia.models.catalog.listing import ListedModel, list_models, probe_local
+from angelia.models.catalog.vendors import vendors
 from angelia.models.local.weights import found_weights, offered_weights, to_be_got
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.settings.config import Config
@@ -23,6 +25,9 @@ FAVOURITES = {
     "groq": "openai/gpt-oss-120b",
 }
 """The model that a key alone stands for: each vendor's general one as of November 2026 (names from genai-prices)."""
+
+LISTING_SECONDS = 3.0
+"""How long a server in a vendor's place may take to say which models it has."""
 
 AskYes = Callable[[str], Awaitable[bool]]
 """Puts a yes-or-no question to the person."""
@@ -48,7 +53,7 @@ class LocalModelOffer(Struct, frozen=True):
 
 async def choose(named: str, model_catalog: ModelCatalog, key_value: KeyValue, ask: AskYes | None) -> ModelChoice:
     """The model to use. Without anybody to `ask`, a local server is used only after an earlier yes."""
-    if choice := _without_asking(named, model_catalog):
+    if choice := await _without_asking(named, model_catalog):
         return choice
     async for offer in _offers(model_catalog, key_value):
         yes = bool(offer.earlier)
@@ -69,7 +74,7 @@ async def choose(named: str, model_catalog: ModelCatalog, key_value: KeyValue, a
 
 async def likely(named: str, model_catalog: ModelCatalog, key_value: KeyValue) -> str:
     """The model that a conversation would begin with if the person said yes to the first local server; asks nobody."""
-    if choice := _without_asking(named, model_catalog):
+    if choice := await _without_asking(named, model_catalog):
         return choice.spec
     embedded = f"local:{offered_weights(model_catalog.weights)}"
     return await anext((offer.spec async for offer in _offers(model_catalog, key_value)), embedded)
@@ -96,19 +101,45 @@ async def must_be_had(config: Config, model_catalog: ModelCatalog, key_value: Ke
 
 
 def at_hand(model_catalog: ModelCatalog) -> tuple[str, ...]:
-    """The models that the keys stand for, each vendor's general one."""
-    return tuple(
-        f"{vendor}:{model}"
-        for vendor, model in FAVOURITES.items()
-        if model_catalog.keyring.has(model_catalog.rows[vendor])
-    )
+    """The models that the keys stand for, each vendor's general one; none of vendors whose server is another."""
+    known = vendors_with_keys(model_catalog)
+    return tuple(f"{vendor}:{FAVOURITES[vendor]}" for vendor in known if not placed_at(vendor, model_catalog))
 
 
-def _without_asking(named: str, model_catalog: ModelCatalog) -> ModelChoice | None:
+def vendors_with_keys(model_catalog: ModelCatalog) -> tuple[str, ...]:
+    """The vendors of general models that there is a key for, the first choice first."""
+    return tuple(name for name in FAVOURITES if model_catalog.keyring.has(model_catalog.rows[name]))
+
+
+def placed_at(vendor: str, model_catalog: ModelCatalog) -> str:
+    """Where the server is that stands in the vendor's place, such as by `OPENAI_BASE_URL`; empty for its own."""
+    address = model_catalog.address(vendor)
+    return "" if address == vendors()[vendor].base_url else address
+
+
+async def listed_in_place(vendor: str, model_catalog: ModelCatalog) -> tuple[ListedModel, ...]:
+    """What the server in a vendor's place offers, the vendor's general model first if it has that; that model alone if
+    it does not tell, or not in time.
+    """
+    row, usual = model_catalog.rows[vendor], ListedModel(FAVOURITES[vendor])
+    try:
+        async with asyncio.timeout(LISTING_SECONDS):
+            client, pool = await model_catalog.client(row), await model_catalog.keyring.pool(row)
+            listed = await list_models(row, client, pool[0]) if client and pool else ()
+    except (AngeliaError, TimeoutError):
+        return (usual,)
+    return tuple(sorted(listed, key=lambda one: one.model != usual.model)) or (usual,)
+
+
+async def _without_asking(named: str, model_catalog: ModelCatalog) -> ModelChoice | None:
     if named:
         return ModelChoice(named)
-    for spec in at_hand(model_catalog):
-        return ModelChoice(spec, f"Using {spec}: there is a key for {spec.partition(':')[0]}.")
+    for vendor in vendors_with_keys(model_catalog):
+        address = placed_at(vendor, model_catalog)
+        model = (await listed_in_place(vendor, model_catalog))[0].model if address else FAVOURITES[vendor]
+        spec = f"{vendor}:{model}"
+        there = f" at {address}, which is set as the address of {vendor}" if address else ""
+        return ModelChoice(spec, f"Using {spec}{there}: there is a key for {vendor}.")
     return None
 
 

@@ -4,9 +4,13 @@ from pathlib import Path
 
 from angelia.core import entry as e
 from angelia.core.entry import NoteScope
+from angelia.path_queries import beginning_of, is_file
 from angelia.service.conversation.session import Session
 from angelia.service.files.instruction_files import repository_of
 from angelia.store.tables.notes import Holds
+
+_LARGEST_CONFIG = 1_000_000
+"""Bytes of a repository's settings that are looked through for an address."""
 
 
 def scopes_of(session: Session, home: Path) -> tuple[Holds, ...]:
@@ -48,14 +52,11 @@ def git_origin(root: Path) -> str:
 
     What a work tree of its own has of the repository lies behind two files (gitrepository-layout(5), `commondir`).
     """
-    try:
-        folder = root / ".git"
-        if folder.is_file():
-            folder = root / folder.read_text().partition("gitdir:")[2].strip()
-            folder /= (folder / "commondir").read_text().strip()
-        lines = (folder / "config").read_text().splitlines()
-    except (OSError, ValueError):
-        return ""
+    folder = root / ".git"
+    if is_file(folder):
+        folder = root / _text_of(folder).partition("gitdir:")[2].strip()
+        folder /= _text_of(folder / "commondir").strip()
+    lines = _text_of(folder / "config").splitlines()
     section = ""
     for line in map(str.strip, lines):
         name, equals, value = line.partition("=")
@@ -64,6 +65,10 @@ def git_origin(root: Path) -> str:
         elif section == '[remote "origin"]' and equals and name.strip() == "url":
             return same_address(value.strip())
     return ""
+
+
+def _text_of(path: Path) -> str:
+    return beginning_of(path, _LARGEST_CONFIG).decode("utf-8", "replace")
 
 
 def same_address(url: str) -> str:

@@ -20,7 +20,6 @@ from angelia.service.batches.results import VERDICTS
 from angelia.service.batches.tasks import Task
 from angelia.service.batches.trials import TaskTrial
 from angelia.service.conversation.conversations import Conversations
-from angelia.service.conversation.forks import LayOut
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.store.media.blobs import BlobStore
 
@@ -48,11 +47,11 @@ class Bisected(Struct, frozen=True):
 
 
 class BisectDeps(Struct, frozen=True):
-    """What a bisection needs of a home."""
+    """What a bisection needs of a home. `lay_out` puts the files where they were at an entry, and says where."""
 
     conversations: Conversations
     blobs: BlobStore
-    lay_out: LayOut
+    lay_out: Callable[[int], Awaitable[str]]
     end_place: Callable[[PlaceId], Awaitable[None]]
 
 
@@ -97,7 +96,7 @@ async def bisect(
 async def _looked(deps: BisectDeps, entries: Sequence[e.Entry], task: Task, processes: CheckProcesses) -> CheckedAt:
     first, upto = entries[0].fact, entries[-1].seq
     assert isinstance(first, e.ConversationOpened)
-    folder = await deps.lay_out(entries, upto)
+    folder = await deps.lay_out(upto)
     opened = e.ConversationOpened(TERMINAL.door, folder, first.sandbox, first.owner, first.preset, notes=False)
     session = deps.conversations.begin_as(opened, door=TERMINAL.door)
     try:

@@ -1,7 +1,8 @@
 """The files of a conversation's folder as they were at one of its entries, laid out in a folder of their own.
 
 They are what stands there now, with what calls after that entry changed put back (`sandboxes/undo`). The folder itself
-is only read. What others changed meanwhile is not known, and stays as it is.
+is only read, once what a command left there was taken back; and the copy has nothing that would run by itself and never
+stood there, whatever came to be kept. What others changed meanwhile is not known, and stays as it is.
 """
 
 import asyncio
@@ -13,14 +14,18 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core import entry as e
+from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId
 from angelia.core.text import clean
+from angelia.sandboxes.guard.brought import leave_out
+from angelia.sandboxes.guard.guard import Guard, guard_of
 from angelia.sandboxes.shared.tree_removal import remove_tree
 from angelia.sandboxes.undo.plan import PlannedPath, TakingBack, undo_plan
 from angelia.sandboxes.undo.restore import WorkspaceNow
 from angelia.sandboxes.undo.states import FileState, FolderState, LinkState, NothingThere
 from angelia.sandboxes.undo.store import FoundStep, UndoStore
+from angelia.service.conversation.earlier_folders import laying_out
 from angelia.service.conversation.undo_steps import FolderSteps, steps_of
 from angelia.service.conversation.worked_folder import WorkedFolder
 from angelia.store.log.transcript import Transcript
@@ -36,30 +41,42 @@ class EarlierFiles(Struct, frozen=True):
     async def lay_out(
         self, conversation: ConversationId, entries: Sequence[e.Entry], upto: int, target: Path
     ) -> list[str]:
-        """Put the files of the conversation as they were after entry number `upto` into `target`, which is made.
+        """Put the files of the conversation as they were after entry number `upto` into `target`, which
+        is there whole or not at all.
         Returns what could not be had, a sentence each.
 
         Raises:
             BadInput: the folder is too large, is gone, or cannot be copied.
+            AccessRefused: what stands there cannot be recorded.
         """
         steps = await steps_of(self.undo, self.transcript, conversation, entries)
         later = _after(steps, entries, upto)
         return await asyncio.to_thread(self._laid_out, Path(WorkedFolder().now(entries)), later, target)
 
     def _laid_out(self, source: Path, later: Sequence[FoundStep], target: Path) -> list[str]:
+        guard = guard_of(source, self.undo.home)
         try:
             self._see_size(source)
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            shutil.copytree(source, target, symlinks=True, ignore=_special)
-            present = WorkspaceNow(source)
+            guard.see()
+            with laying_out(target) as part:
+                shutil.copytree(source, part, symlinks=True, ignore=_special, dirs_exist_ok=True)
+                crash_point("earlier.copied")
+                return self._taken_back(source, later, part, guard)
         except OSError as error:
             why = error.strerror or str(error)[:300]
             raise BadInput(f"{source} cannot be copied to {target}: {why}.") from error
+
+    def _taken_back(self, source: Path, later: Sequence[FoundStep], part: Path, guard: Guard) -> list[str]:
+        """Put back in the copy what was changed later, and leave out what would run; what could not be had."""
+        present = WorkspaceNow(source)
         try:
             plan = undo_plan(later, (), present)
-            return [told for one in plan.paths if (told := _put(one, present, target))]
+            lost = [told for one in plan.paths if (told := _put(one, present, part))]
         finally:
             present.close()
+        crash_point("earlier.taken_back")
+        left = leave_out(part, guard.ever_stood())
+        return lost + [f"{clean(name)} is left out: programs could run it ({why})." for name, why in left.items()]
 
     def _see_size(self, source: Path) -> None:
         size = sum(path.lstat().st_size for path in source.rglob("*") if not path.is_dir())

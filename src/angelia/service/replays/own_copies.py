@@ -1,6 +1,5 @@
 """Where copies of folders lie in which forks and repeated conversations work, and the making of one."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from angelia.core import entry as e
@@ -9,7 +8,7 @@ from angelia.core.ids import ConversationId, sortable_id
 from angelia.sandboxes.registry import works_here
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.sandboxes.workspace import earlier_files_folder
-from angelia.service.conversation.forks import LayOut, same_folder
+from angelia.service.conversation.forks import same_folder
 from angelia.service.places.presets import kept
 from angelia.service.replays.earlier_files import EarlierFiles
 from angelia.service.settings.config import Loaded
@@ -29,21 +28,14 @@ class OwnCopies:
         """Those of a home."""
         return cls(loaded, EarlierFiles(undo, transcript, loaded.config.delegation.copy_bytes))
 
-    def lay_out_or_beside(self, conversation: ConversationId) -> LayOut:
-        """As `lay_out_for`; where it works elsewhere, in a sandbox of its own there, without the files."""
-        here = self.lay_out_for(conversation)
+    async def lay_out_or_beside(self, transcript: Transcript, source: ConversationId, upto: int) -> str:
+        """As `lay_out`; where it works elsewhere, in a sandbox of its own there, without the files."""
+        if self._works_here(await transcript.opening(source)):
+            return await self.lay_out(transcript, source, upto)
+        self.lost.append("It works in a new sandbox, without the files that the original found or made in its own.")
+        return await same_folder(transcript, source, upto)
 
-        async def lay_out(entries: Sequence[e.Entry], upto: int) -> str:
-            if self._works_here(entries):
-                return await here(entries, upto)
-            self.lost.append("It works in a new sandbox, without the files that the original found or made in its own.")
-            return await same_folder(entries, upto)
-
-        return lay_out
-
-    def _works_here(self, entries: Sequence[e.Entry]) -> bool:
-        first = entries[0].fact
-        assert isinstance(first, e.ConversationOpened)
+    def _works_here(self, first: e.ConversationOpened) -> bool:
         at = kept(self._loaded.config.sandbox, first.sandbox, first.preset)
         return works_here(at.spec, at.settings)
 
@@ -51,17 +43,20 @@ class OwnCopies:
         """Where one may be laid out; it is not made yet."""
         return earlier_files_folder(self._loaded.home) / sortable_id()
 
-    def lay_out_for(self, conversation: ConversationId) -> LayOut:
-        """What lays out the files of this conversation, in a new folder."""
+    async def lay_out(self, transcript: Transcript, source: ConversationId, upto: int) -> str:
+        """Lay out the files of this conversation in a new folder; see `forks.LayOut`.
 
-        async def lay_out(entries: Sequence[e.Entry], upto: int) -> str:
-            if not self._works_here(entries):
-                raise BadInput(
-                    "It does not work in a folder of this machine, so nobody keeps what files there were before.",
-                    then="`angelia fork` without --files begins in a sandbox of its own.",
-                )
-            folder = self.new_folder()
-            self.lost += await self._files.lay_out(conversation, entries, upto, folder)
-            return str(folder)
-
-        return lay_out
+        Raises:
+            BadInput: it works elsewhere; or as `EarlierFiles.lay_out`.
+        """
+        entries = await transcript.entries(source)
+        first = entries[0].fact
+        assert isinstance(first, e.ConversationOpened)
+        if not self._works_here(first):
+            raise BadInput(
+                "It does not work in a folder of this machine, so nobody keeps what files there were before.",
+                then="`angelia fork` without --files begins in a sandbox of its own.",
+            )
+        folder = self.new_folder()
+        self.lost += await self._files.lay_out(source, entries, upto, folder)
+        return str(folder)

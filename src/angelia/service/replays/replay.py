@@ -61,7 +61,7 @@ async def _begun(deps: ReplayDeps, source: ConversationId, entries: Sequence[e.E
         return await deps.conversations.resume(made, door=TERMINAL.door)
     first = entries[0].fact
     assert isinstance(first, e.ConversationOpened)
-    folder = await deps.lay_out(entries, 1)
+    folder = await deps.lay_out(deps.transcript, source, 1)
     opened = e.ConversationOpened(TERMINAL.door, folder, first.sandbox, first.owner, first.preset, notes=first.notes)
     return deps.conversations.begin_as(opened, door=TERMINAL.door)
 

@@ -25,6 +25,8 @@ from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation
 from angelia.core.text import one_line
 from angelia.core.timing import OneTime, Watched
+from angelia.service.people.budgets import Budgets
+from angelia.service.schedule.day_caps import cap_reached
 from angelia.service.schedule.occurrences import following, upcoming
 from angelia.service.schedule.when import shown
 from angelia.store.log.transcript import Transcript
@@ -41,7 +43,6 @@ _MOST_AT_ONCE = 500
 FAILURES = 3
 """Turns in a row that may fail before a schedule is paused."""
 _WELL = frozenset({"Answered", "StayedSilent", "Cancelled", ""})
-_DAY_MS = 86_400_000
 
 Drive = Callable[[Occurrence, StoredSchedule | None], Awaitable[None]]
 """Drives the turn of an occurrence until it is closed."""
@@ -64,14 +65,14 @@ logger = logging.getLogger("angelia.schedule")
 
 
 class ClockworkDeps(Struct, frozen=True):
-    """What time is kept with. `day_cost` caps a schedule's cost in a day, millionths of a dollar; 0: none."""
+    """What time is kept with."""
 
     transcript: Transcript
     schedules: Schedules
     clock: Clock
     version: Callable[[], Awaitable[int]]
     look: Look
-    day_cost: int = 0
+    budgets: Budgets
 
 
 class Clockwork:
@@ -190,10 +191,7 @@ class Clockwork:
         """Why nothing can begin now; empty if it can."""
         if any(one.schedule == schedule.id for one in await self._deps.schedules.open()):
             return "the turn before was still going on"
-        cap = self._deps.day_cost
-        if cap and (spent := await self._deps.schedules.spent(schedule.id, now // _DAY_MS * _DAY_MS)) >= cap:
-            return f"its turns have cost ${spent / 1e6:.4f} today, and the cap is ${cap / 1e6:.4f} (schedule.day_cost)"
-        return ""
+        return await cap_reached(self._deps.schedules, self._deps.budgets, schedule, now)
 
     async def _begin(self, schedule: StoredSchedule, due: int, seen: Looked | None = None) -> None:
         missed = await self._deps.schedules.missed_since_a_turn(schedule.id)

@@ -16,7 +16,9 @@ from angelia.core.crash import crash_point
 from angelia.core.ids import Clock, delivery_id, short
 from angelia.core.principal import Principal
 from angelia.core.text import one_line
+from angelia.service.people.budgets import Budgets
 from angelia.service.schedule.clockwork import run_facts
+from angelia.service.schedule.day_caps import cap_reached
 from angelia.service.schedule.wake import wake_clock
 from angelia.service.schedule.when import shown
 from angelia.service.settings.config import FolderSettings, MailboxSettings, SignalSettings
@@ -31,15 +33,12 @@ MOST_OPEN = 20
 """Turns of one schedule that may be open at once."""
 SHOWN = 20_000
 """Characters from outside that stand in the message itself; more come as a file."""
-_DAY_MS = 86_400_000
 
 logger = logging.getLogger("angelia.schedule")
 
 
 class OutsideServices(Struct, frozen=True):
-    """What begins turns from outside works with. `day_cost` caps a schedule's cost in a day, millionths of a dollar; 0:
-    none.
-    """
+    """What begins turns from outside works with."""
 
     home: Path
     signals: Mapping[str, SignalSettings]
@@ -51,7 +50,7 @@ class OutsideServices(Struct, frozen=True):
     intake: Intake
     key_value: KeyValue
     clock: Clock
-    day_cost: int = 0
+    budgets: Budgets
 
 
 class Brought(Struct, frozen=True):
@@ -70,11 +69,7 @@ async def too_much(services: OutsideServices, schedule: StoredSchedule) -> str:
     waiting = sum(one.schedule == schedule.id for one in await services.schedules.open())
     if waiting >= MOST_OPEN:
         return f"{waiting} turns of {short(schedule.id)} are open already."
-    today = services.clock() // _DAY_MS * _DAY_MS
-    spent = await services.schedules.spent(schedule.id, today) if services.day_cost else 0
-    if services.day_cost and spent >= services.day_cost:
-        return f"The turns of {short(schedule.id)} have cost ${spent / 1e6:.4f} today (schedule.day_cost)."
-    return ""
+    return await cap_reached(services.schedules, services.budgets, schedule, services.clock())
 
 
 async def begin(services: OutsideServices, schedule: StoredSchedule, brought: Brought) -> None:

@@ -146,15 +146,15 @@ class ScheduleService(Struct, frozen=True):
             rows.append((short(one.id), when, self.next_of(one), _short(said.address), text))
         return rows
 
-    def next_of(self, schedule: StoredSchedule) -> str:
-        """When it is due next, or why it is not."""
+    def next_of(self, schedule: StoredSchedule, tell: Callable[[int, str], str] = shown) -> str:
+        """When it is due next, as `tell` has it of an instant and a zone, or why it is not."""
         if schedule.state is not e.ScheduleState.ACTIVE:
             return f"{schedule.state}: {schedule.why}" if schedule.why else str(schedule.state)
         said = schedule.scheduled
         if isinstance(said.when, FromOutside):
             return WHEN_IT_COMES
         due = following(said.when, said.zone, said.since, schedule.upto)
-        return shown(due, said.zone) if due else DONE
+        return tell(due, said.zone) if due else DONE
 
     async def pause(self, schedule: StoredSchedule, by: Principal) -> str:
         """Begin nothing more until `resume`.

@@ -12,6 +12,8 @@ from angelia.service.chats.open_channel import wait
 from angelia.service.conversation.conversations import Conversations
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TerminalDelivery
+from angelia.service.people.budgets import offered
+from angelia.service.settings.config import Config
 from angelia.store.tables.schedules import Occurrence, Schedules, StoredSchedule
 
 LOOK_S = 1.0
@@ -30,12 +32,15 @@ async def drive_in_chat(gateway: Gateway, occurrence: Occurrence, door: str) -> 
 
 
 class TurnSources(Struct, frozen=True):
-    """What drives them. `model` is the one of the settings; `delivery` is what brings things to the terminal."""
+    """What drives them. `model` is the one of the settings, for whoever has no presets of their own; `delivery` is what
+    brings things to the terminal.
+    """
 
     conversations: Conversations
     schedules: Schedules
     model: Callable[[], Awaitable[str]]
     delivery: Callable[[Session], TerminalDelivery]
+    config: Config
 
 
 class ScheduledTurns:
@@ -72,7 +77,9 @@ class ScheduledTurns:
         sources = self._sources
         session = await sources.conversations.resume(occurrence.conversation, door="the clock")
         try:
-            await sources.conversations.employ(session, model or await sources.model(), approvers=nobody)
+            theirs = next(iter(offered(sources.config, session.owner, (), "model")), "")
+            model = model or theirs or await sources.model()
+            await sources.conversations.employ(session, model, approvers=nobody)
             await session.settled()
             delivery = sources.delivery(session)
             for queued in delivery.unsettled():

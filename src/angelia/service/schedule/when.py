@@ -95,9 +95,26 @@ def shown(at: int, zone: str) -> str:
     'Thu 1 Jan 1970 01:00'
     """
     local = datetime.fromtimestamp(at / 1000, ZoneInfo(zone))
+    return f"{local:%a} {local.day} {local:%b %Y} {_clock(local)}"
+
+
+def shown_soon(at: int, zone: str, now: int) -> str:
+    """As `shown`, for who knows the day: today without it, and within six days as a weekday.
+
+    >>> shown_soon(0, "Europe/Berlin", -1), shown_soon(86_400_000, "Europe/Berlin", 0)
+    ('01:00', 'Fri 01:00')
+    """
+    local, today = (datetime.fromtimestamp(one / 1000, ZoneInfo(zone)) for one in (at, now))
+    days = (local.date() - today.date()).days
+    if days == 0:
+        return _clock(local)
+    return f"{local:%a} {_clock(local)}" if abs(days) < 7 else shown(at, zone)
+
+
+def _clock(local: datetime) -> str:
     twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     seconds = f":{local.second:02}" if local.second else ""
-    return f"{local:%a} {local.day} {local:%b %Y %H:%M}{seconds}" + (f" {local:%z}" if twice else "")
+    return f"{local:%H:%M}{seconds}" + (f" {local:%z}" if twice else "")
 
 
 def _explained(line: str) -> str:

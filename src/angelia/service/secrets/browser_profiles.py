@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from angelia.browsers.cookies import Cookie
 from angelia.browsers.logins import KeptLogins, SiteStorage
 from angelia.core.errors import BadInput, ConfigError, NotFound
-from angelia.service.settings.config_file import write_private
+from angelia.service.settings.private_file import write_private
 
 FOLDER = "browser"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")

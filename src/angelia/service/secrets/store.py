@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from angelia.core.errors import BadInput, ConfigError, NotFound
 from angelia.policy.spread import SHORTEST
 from angelia.service.secrets.system_keyring import SystemKeyring
-from angelia.service.settings.config_file import write_private
+from angelia.service.settings.private_file import write_private
 
 FILE = "keys/secrets.json"
 _HANDLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*(/[A-Za-z0-9][A-Za-z0-9._@+-]*)*")

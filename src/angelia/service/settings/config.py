@@ -110,7 +110,8 @@ class TimeoutSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 class BrowserSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """`address` is where the debugger of a browser answers that runs elsewhere, such as http://127.0.0.1:9222 or
-    wss://browsers.example/; empty for one of this machine, behind a wall of ours. What follows its host is not shown.
+    wss://browsers.example/?token=${BROWSER_TOKEN}; empty for one of this machine, behind a wall of ours. What follows
+    its host is not shown; ${NAME}, ${file:PATH}, ${secret:HANDLE} in it are filled in when it is used.
     """
 
     address: Annotated[str, Meta(pattern="^((https?|wss?)://[^ ]+)?$")] = ""
@@ -154,8 +155,9 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     go as links, good for `link_hours`, to be had by whoever has the link. Empty makes no links.
 
     `traces` is the address of an OpenTelemetry collector (OTLP over HTTP) that is sent traces of turns, such as
-    http://127.0.0.1:4318; empty sends none. They hold nothing that was said. `traces_header` is where a header is read
-    from that it asks for, such as `authorization: Bearer …`.
+    http://127.0.0.1:4318; empty sends none. They hold nothing that was said, unless `traces_contents` is set: then what
+    was said, given to tools and returned by them is sent there, without known secrets. `traces_header` is where a
+    header is read from that the collector asks for, such as `authorization: Bearer …`.
     """
 
     listen: str = ""
@@ -163,6 +165,7 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     links: str = ""
     link_hours: int = 72
     traces: str = ""
+    traces_contents: bool = False
     traces_header: Secret | None = None
 
 
@@ -441,7 +444,7 @@ def told(fault: "SettingFault", origins: Mapping[str, str], path: Path) -> str:
 
 def listed(loaded: Loaded) -> list[tuple[str, Any, str]]:
     """Every setting as (dotted key, value, origin), defaults included; what could be a secret is left out."""
-    from angelia.browsers.chromium.remote import shown_address
+    from angelia.browsers.address import shown_address
     from angelia.service.settings.secret_refs import shown_server
 
     tree = msgspec.to_builtins(loaded.config)

@@ -5,12 +5,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, get_origin
 
 from angelia.core.errors import BadInput, ConfigError
 from angelia.service.settings.config import Config, as_one, told
 from angelia.service.settings.faults import known_keys, like, setting_faults, type_of
+from angelia.service.settings.private_file import write_private
 from angelia.service.settings.toml_text import origins_in, parse, read_text, value_in
 
 if TYPE_CHECKING:
@@ -135,22 +135,6 @@ class ConfigFile:
             yield
         finally:
             os.close(folder)
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read: whole or not at all, through a link to the file that it names."""
-    target = path.resolve()
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with NamedTemporaryFile("w", dir=target.parent, prefix=f".{target.name}.", encoding="utf-8", delete=False) as file:
-        unfinished = Path(file.name)
-        try:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-            unfinished.replace(target)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
 
 
 def faults_in(path: Path, text: str) -> list[str]:

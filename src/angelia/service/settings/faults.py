@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from angelia.channels.registry import find_channel
+from angelia.channels.settings import WHERE_KEPT, Secret
 from angelia.core.errors import AngeliaError, MissingPart
 from angelia.models.catalog.credentials import KEY_PLACES
 from angelia.models.catalog.vendors import Vendor, vendors
@@ -113,6 +114,8 @@ def takes(hint: Any) -> str:
         return f"{', '.join(most)} or {last}" if most else last
     if origin in (tuple, list):
         return f"a list of {'texts' if get_args(hint)[0] is str else 'values'}"
+    if hint is Secret:
+        return f"the place where it is kept, never the secret itself: {WHERE_KEPT}"
     if isinstance(hint, type) and issubclass(hint, Struct):
         return f"a group of {', '.join(one.encode_name for one in fields(hint))}"
     return _WORDS.get(origin or hint, "something else")

@@ -7,7 +7,7 @@ from pathlib import Path
 from angelia.models.catalog.vendors import Rows
 from angelia.service.own_process import key_variables
 from angelia.service.settings.config import Config
-from angelia.service.settings.config_file import write_private
+from angelia.service.settings.private_file import write_private
 
 _HEAD = """\
 # Variables of the gateway when it runs as a service (systemd: EnvironmentFile). Only you may read this file.

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from angelia.core.errors import ConfigError
-from angelia.service.settings.config_file import write_private
+from angelia.service.settings.private_file import write_private
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.tools.mcp.logins import StoredLogin
 

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from angelia.core.crash import crash_point
 from angelia.core.errors import UNREADABLE
 from angelia.core.principal import OWNER
+from angelia.path_queries import is_folder
 from angelia.skills.find import FoundSkill
 from angelia.skills.places import SkillOwner
 from angelia.skills.served import (
@@ -204,7 +205,7 @@ class ServedSkills:
         draft.replace(self._folder / digest)
 
     def _remove_all_but(self, wanted: Collection[str]) -> None:
-        if self._folder.is_dir():
+        if is_folder(self._folder):
             for path in self._folder.iterdir():
                 if path.name not in wanted:
                     path.unlink(missing_ok=True)

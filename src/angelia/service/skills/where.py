@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from angelia.path_queries import is_folder
 from angelia.service.files.instruction_files import repository_of
 from angelia.skills.places import SkillFolder, skill_folders
 
@@ -21,4 +22,4 @@ def folders_for(workspace: Path | None, own_home: Path) -> list[SkillFolder]:
 
 def any_folder(workspace: Path | None, own_home: Path) -> bool:
     """Whether there is a folder in which skills could lie."""
-    return any(one.path.is_dir() for one in folders_for(workspace, own_home))
+    return any(is_folder(one.path) for one in folders_for(workspace, own_home))

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from angelia.core.errors import BadInput
+from angelia.path_queries import exists, is_link
 from angelia.skills.skill import Skill
 
 
@@ -14,7 +15,7 @@ def write_skill(folder: Path, skill: Skill) -> None:
     Raises:
         BadInput: something stands there by now.
     """
-    if folder.exists() or folder.is_symlink():
+    if exists(folder) or is_link(folder):
         raise BadInput(f"{folder} is there already; nothing was written.", then="Move it away, and look again.")
     draft = folder.with_name(f".{folder.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)

@@ -6,14 +6,14 @@ away gets everything when it is back, and a kill repeats at most what was under 
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from angelia.core.errors import StoreError
 from angelia.http.client import open_server
 from angelia.http.errors import HttpError
 from angelia.http.server import HttpServer
 from angelia.service.traces.otlp import HEADERS, export_request
-from angelia.service.traces.spans import spans_of
+from angelia.service.traces.spans import TraceSpan
 from angelia.store.log.closed_turns import ClosedTurn, closed_turns, log_end
 from angelia.store.port import LogStore
 from angelia.store.tables.key_value import KeyValue
@@ -31,14 +31,18 @@ _PATIENCE_S = 10.0
 _REFUSED = (400, 413)
 """Statuses by which a collector says of the traces that it will never take them; for all others it is asked again."""
 
+Told = Callable[[ClosedTurn], Iterable[TraceSpan]]
+"""The spans of a turn: `spans_of`, or with what was said."""
+
 logger = logging.getLogger("angelia.traces")
 
 
 class TraceExport:
-    """What one gateway sends to the collector at `address`, with these headers."""
+    """What one gateway sends to the collector at `address`, with these headers: what is `told` of each turn."""
 
-    def __init__(self, db: LogStore, key_value: KeyValue, address: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, db: LogStore, key_value: KeyValue, address: str, headers: Mapping[str, str], told: Told) -> None:
         self._db, self._key_value = db, key_value
+        self._told = told
         self._address = address
         self._headers = {**HEADERS, **headers}
         self._away = False
@@ -86,7 +90,7 @@ class TraceExport:
         return True
 
     async def _post(self, server: HttpServer, turns: list[ClosedTurn]) -> None:
-        body = export_request(span for turn in turns for span in spans_of(turn))
+        body = export_request(span for turn in turns for span in self._told(turn))
         async with asyncio.timeout(_PATIENCE_S):
             reply = await server.post(_PATH, self._headers, body, _PATIENCE_S)
             try:

@@ -2,6 +2,7 @@
 
 https://opentelemetry.io/docs/specs/semconv/gen-ai/. Nothing that was said, given to a tool or returned by one is in
 them, and nobody's name: which conversation (an id), which model, how many tokens, which tools, how long, how it ended.
+`contents.py` adds the words where somebody wants them.
 """
 
 import hashlib
@@ -45,7 +46,7 @@ class TraceSpan(Struct, frozen=True):
 
 def spans_of(turn: ClosedTurn) -> list[TraceSpan]:
     """All of one turn. The same turn has the same ids whoever tells it, so that what is told twice is one."""
-    trace, root = _digits(turn, "trace", 32), _digits(turn, "turn", 16)
+    trace, root = _digits(turn, "trace", 32), span_id(turn, 0)
     parts = [*_model_calls(turn, trace, root), *_tool_calls(turn, trace, root)]
     last = turn.written[-1]
     begins = [one.at for one in turn.written if isinstance(one.fact, e.UserSaid | e.ModelAsked)]
@@ -59,6 +60,11 @@ def spans_of(turn: ClosedTurn) -> list[TraceSpan]:
     error = "" if isinstance(ending, _WELL) else type(ending).__name__
     start = min([*begins, last.at])
     return [TraceSpan(trace, root, "", f"invoke_agent {AGENT}", False, start, last.at, attributes, error), *parts]
+
+
+def span_id(turn: ClosedTurn, seq: int) -> str:
+    """Of the span that the entry with this number ended, a reply or a result; 0 is the turn's own."""
+    return _digits(turn, str(seq) if seq else "turn", 16)
 
 
 def _model_calls(turn: ClosedTurn, trace: str, root: str) -> Iterator[TraceSpan]:
@@ -92,9 +98,7 @@ def _model_call(turn: ClosedTurn, trace: str, root: str, start: int, told: Writt
     if fact.cost >= 0:
         attributes["angelia.cost.microdollars"] = fact.cost
     error = fact.failure.kind.value if isinstance(fact, e.ModelFailed) else ""
-    return TraceSpan(
-        trace, _digits(turn, str(told.seq), 16), root, f"chat {model}", True, start, told.at, attributes, error
-    )
+    return TraceSpan(trace, span_id(turn, told.seq), root, f"chat {model}", True, start, told.at, attributes, error)
 
 
 def _tool_calls(turn: ClosedTurn, trace: str, root: str) -> Iterator[TraceSpan]:
@@ -115,7 +119,7 @@ def _tool_calls(turn: ClosedTurn, trace: str, root: str) -> Iterator[TraceSpan]:
                 "gen_ai.conversation.id": turn.conversation,
             }
             error = "" if fact.status in _FINE else fact.status.value
-            start, span = started.get(fact.call, one.at), _digits(turn, str(one.seq), 16)
+            start, span = started.get(fact.call, one.at), span_id(turn, one.seq)
             yield TraceSpan(trace, span, root, f"execute_tool {name}", False, start, one.at, attributes, error)
 
 

@@ -1,7 +1,8 @@
 """What people decided and changed, out of the whole log as it grows: who said yes or no to what, who changed what."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 
@@ -9,7 +10,8 @@ from angelia.core import codec
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId
 from angelia.core.principal import ANGELIA, Principal
-from angelia.store.port import LogStore, StoreConnection
+from angelia.store.port import ALL_ROWS, LogStore, StoreConnection
+from angelia.store.sql.schema import DECIDED
 
 Decision = (
     e.Administered
@@ -25,7 +27,6 @@ Decision = (
 )
 """Facts that say who decided something."""
 
-_KINDS = tuple(kind.__name__ for kind in Decision.__args__)
 _AT_ONCE = 500
 _LONGEST_S = 1.0
 
@@ -71,14 +72,40 @@ async def audit_trail(db: LogStore, wanted: AuditQuery) -> AsyncIterator[list[De
             await db.next_commit(version, _LONGEST_S)
 
 
+async def newest_decisions(db: LogStore, wanted: AuditQuery, before: int, most: int) -> list[Decided]:
+    """At most so many of them, newest first: those before a place in the log, or the last ones for a place of 0.
+
+    Raises:
+        CodecError: a newer version wrote one.
+    """
+    return await db.read(partial(_newest, wanted=wanted, before=before or ALL_ROWS, most=most))
+
+
+def _newest(connection: StoreConnection, wanted: AuditQuery, before: int, most: int) -> list[Decided]:
+    found: list[Decided] = []
+    while len(found) < most:
+        rows = connection.execute(_rows_of("id < ?", "id DESC"), (before, wanted.since, _AT_ONCE)).fetchall()
+        found += _decided(connection, rows, wanted)
+        if len(rows) < _AT_ONCE:
+            break
+        before = rows[-1][0]
+    return found[:most]
+
+
 def _page(connection: StoreConnection, after: int, wanted: AuditQuery) -> tuple[int, list[Decided], bool]:
     """The last place that was looked at, what is wanted up to there, and whether there may be more now."""
-    marks = ", ".join("?" * len(_KINDS))
-    rows = connection.execute(
-        "SELECT id, conversation, seq, at, version, body FROM entries WHERE id > ? AND at >= ?"  # noqa: S608 - marks
-        f" AND epoch >= 0 AND kind IN ({marks}) ORDER BY id LIMIT ?",
-        (after, wanted.since, *_KINDS, _AT_ONCE),
-    ).fetchall()
+    rows = connection.execute(_rows_of("id > ?", "id"), (after, wanted.since, _AT_ONCE)).fetchall()
+    return (rows[-1][0] if rows else after), _decided(connection, rows, wanted), len(rows) == _AT_ONCE
+
+
+def _rows_of(where: str, order: str) -> str:
+    return (
+        f"SELECT id, conversation, seq, at, version, body FROM entries WHERE {where} AND at >= ?"  # noqa: S608 - fixed
+        f" AND {DECIDED} ORDER BY {order} LIMIT ?"
+    )
+
+
+def _decided(connection: StoreConnection, rows: Sequence[tuple[Any, ...]], wanted: AuditQuery) -> list[Decided]:
     found = []
     for place, conversation, seq, at, version, body in rows:
         fact = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
@@ -86,7 +113,7 @@ def _page(connection: StoreConnection, after: int, wanted: AuditQuery) -> tuple[
         if wanted.holds(fact):
             question = _question(connection, conversation, seq, fact)
             found.append(Decided(place, ConversationId(conversation), seq, at, fact, question))
-    return (rows[-1][0] if rows else after), found, len(rows) == _AT_ONCE
+    return found
 
 
 def _question(connection: StoreConnection, conversation: str, before: int, fact: Decision) -> str:

@@ -18,10 +18,11 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from angelia.core.entry import KeptSums
 from angelia.core.errors import BadInput, StoreBusy, StoreDamaged, StoreUnreachable
 from angelia.store.log import projections, word_index
 from angelia.store.log.at_work import at_work
-from angelia.store.log.chain import COLUMNS, FIRST, StoredEntry, fits
+from angelia.store.log.chain import COLUMNS, FIRST, StoredEntry, fits, kept_sums
 from angelia.store.log.examined import by_place, unreadable_at
 from angelia.store.port import Job, LogStore, Numbers, StoreConnection, WordIndex
 
@@ -138,7 +139,7 @@ async def nobody_writes(db: LogStore) -> AsyncIterator[Callable[[], None]]:
         _require_unused(connection, db)
         loop.call_soon_threadsafe(begun.set)
         while not over.wait(_LOOK_S):
-            connection.execute("SELECT 1")
+            connection.execute("SELECT 1").fetchone()
 
     def require_held() -> None:
         if holding.done():
@@ -163,6 +164,7 @@ def digests(connection: StoreConnection, upto: int = 0) -> Digests:
 
     Raises:
         StoreDamaged: one is not.
+        CodecError: a newer version wrote the first entry of one.
     """
     found: dict[str, _Walked] = {}
     for place, row in by_place(connection):
@@ -171,7 +173,7 @@ def digests(connection: StoreConnection, upto: int = 0) -> Digests:
         if row is None:
             raise StoreDamaged(unreadable_at(place), then=_VERIFY)
         walked = found.setdefault(row.conversation, _Walked())
-        if row.seq != walked.entries + 1 or not fits(walked.last, row):
+        if row.seq != walked.entries + 1 or not fits(walked.last, row, walked.sums):
             raise StoreDamaged(f"Entry {row.seq} of {row.conversation} is not what was stored there.", then=_VERIFY)
         walked.follow(place, row)
     return {name: (walked.entries, walked.digest.digest()) for name, walked in found.items()}
@@ -194,10 +196,13 @@ class _Walked:
 
     def __init__(self) -> None:
         self.entries, self.last = 0, FIRST
+        self.sums: KeptSums | None = None
         self.digest = blake2b(digest_size=32)
 
     def follow(self, place: int, row: StoredEntry) -> None:
         """See one more entry; its checksum covers it."""
+        if row.seq == 1:
+            self.sums = kept_sums(row)
         self.entries, self.last = row.seq, row.sum
         self.digest.update(f"{place} {row.seq} ".encode() + row.sum)
 
@@ -245,7 +250,7 @@ async def _beside(source: LogStore) -> _Beside:
 
 def _look_beside(connection: StoreConnection, numbers: Numbers) -> _Beside:
     rows = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in BESIDE}  # noqa: S608
-    leases = connection.execute("SELECT conversation, epoch, holder, '', '', 0, 0 FROM leases").fetchall()
+    leases = connection.execute("SELECT conversation, epoch, holder, '', '', 0, 0, 0 FROM leases").fetchall()
     given = {table: numbers.last(connection, table) for table in ("entries", "grants")}
     return _Beside({**rows, "leases": leases}, given, connection.execute("SELECT at FROM born").fetchone()[0])
 

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from angelia.core import codec
-from angelia.core.entry import Entry
+from angelia.core.entry import Entry, KeptSums
 from angelia.core.errors import CodecError, StoreDamaged
 from angelia.core.ids import ConversationId
-from angelia.store.log.chain import COLUMNS, FIRST, StoredEntry, checksum, fits
+from angelia.store.log.chain import COLUMNS, COPIED, FIRST, StoredEntry, expected, fits, kept_sums
 from angelia.store.port import ALL_ROWS, StoreConnection
 
 _IN_ORDER = f"SELECT {COLUMNS} FROM entries WHERE conversation = ? AND seq >= ? ORDER BY seq"  # noqa: S608 - fixed names
 
 
+_UNKNOWN = KeptSums(b"", ())
+"""Nobody knows where the entries of a fork have their checksums from."""
 _PAGE = 1_000
 """Entries that are asked for at once: PostgreSQL sends all that a statement finds before the first can be read."""
 
@@ -52,6 +54,7 @@ def examined(connection: StoreConnection, conversation: ConversationId, after: i
         sqlite3.DatabaseError: the index of the log is damaged too, so nobody knows what there ought to be.
     """
     before, last = (None if after else FIRST), after
+    sums = _sums(connection, conversation)
     for seq, row in _rows(connection, conversation, after):
         if seq > last + 1:
             yield Examined(damage=Damage(conversation, last + 1, "cannot be found", seq - 1))
@@ -59,7 +62,7 @@ def examined(connection: StoreConnection, conversation: ConversationId, after: i
         if row is None:
             yield Examined(damage=Damage(conversation, seq, "lies where the file is damaged"))
         elif seq > after:  # else it was looked at when it was read
-            yield _looked_at(before, row)
+            yield _looked_at(before, row, sums)
         before, last = row.sum if row else None, seq
 
 
@@ -75,14 +78,31 @@ def read_whole(connection: StoreConnection, conversation: ConversationId, after:
     if after and rows and rows[0][1] == after:
         before, last = rows[0][7], after
         del rows[0]
+    sums = _sums(connection, conversation) if any(row[3] < COPIED for row in rows) else None
+    if sums is _UNKNOWN:
+        raise damaged(connection, conversation)
     entries = []
     for row in rows:
-        if row[1] != last + 1 or checksum(before, row[:7]) != row[7]:
+        if row[1] != last + 1 or expected(before, row[:7], sums) != row[7]:
             raise damaged(connection, conversation, after)
         last, before = row[1], row[7]
         fact = codec.decode(row[6], version=row[4], where=f"Entry {last} of {conversation}")
         entries.append(Entry(last, row[2], fact))
     return entries
+
+
+def readable(connection: StoreConnection, conversation: ConversationId) -> tuple[list[Entry], list[Damage]]:
+    """The entries of a conversation that can be read, and what is wrong with the others; as a rule nothing is, and then
+    this takes half as long as a look at each.
+
+    Raises:
+        sqlite3.DatabaseError: as `examined`.
+    """
+    try:
+        return read_whole(connection, conversation), []
+    except (StoreDamaged, CodecError, sqlite3.DatabaseError):
+        found = list(examined(connection, conversation))
+        return [one.entry for one in found if one.entry], [one.damage for one in found if one.damage]
 
 
 def damaged(connection: StoreConnection, conversation: ConversationId, after: int = 0) -> StoreDamaged:
@@ -143,7 +163,7 @@ def at_place(connection: StoreConnection, place: int) -> tuple[StoredEntry | Non
         "SELECT sum FROM entries WHERE conversation = ? AND seq = ?", (row.conversation, row.seq - 1)
     ).fetchone()
     known = FIRST if row.seq == 1 else (before[0] if before else None)
-    damage = _looked_at(known, row).damage
+    damage = _looked_at(known, row, _sums(connection, row.conversation) if row.epoch < COPIED else None).damage
     return row, str(damage) if damage else ""
 
 
@@ -152,7 +172,16 @@ def unreadable_at(place: int) -> str:
     return f"The entry at place {place} lies where the file is damaged."
 
 
-def _looked_at(before: bytes | None, row: StoredEntry) -> Examined:
+def _sums(connection: StoreConnection, conversation: str) -> KeptSums | None:
+    """Where its entries have their checksums from; `_UNKNOWN` if its first one cannot be read, which is told there."""
+    try:
+        found = connection.execute(f"{_IN_ORDER} LIMIT 1", (conversation, 1)).fetchone()
+        return kept_sums(StoredEntry(*found)) if found and found[1] == 1 else _UNKNOWN
+    except (sqlite3.DatabaseError, CodecError):
+        return _UNKNOWN
+
+
+def _looked_at(before: bytes | None, row: StoredEntry, sums: KeptSums | None) -> Examined:
     """`before` is None where the entry before cannot be read."""
     where = f"Entry {row.seq} of {row.conversation}"
     try:
@@ -160,7 +189,7 @@ def _looked_at(before: bytes | None, row: StoredEntry) -> Examined:
     except CodecError as error:
         why = error.what.removeprefix(where).strip().rstrip(".")
         return Examined(damage=Damage(ConversationId(row.conversation), row.seq, why))
-    if before is None or fits(before, row):
+    if before is None or (row.epoch < COPIED and sums is _UNKNOWN) or fits(before, row, sums):
         return Examined(entry)
     return Examined(entry, Damage(ConversationId(row.conversation), row.seq, "is not what was stored there"))
 

@@ -105,9 +105,10 @@ def take_row(connection: StoreConnection, db: LogStore, conversation: str, name:
     except OSError as error:
         raise faults.of_os(error, db.home) from error
     (epoch,) = connection.execute(
-        "INSERT INTO leases VALUES (?, 1, ?, ?, ?, ?, ?) ON CONFLICT (conversation) DO UPDATE SET"
-        " epoch = leases.epoch + 1, holder = excluded.holder, presence = excluded.presence, boot = excluded.boot,"
-        " expires = excluded.expires, since = excluded.since RETURNING epoch",
+        "INSERT INTO leases (conversation, epoch, holder, presence, boot, expires, since) VALUES (?, 1, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (conversation) DO UPDATE SET epoch = leases.epoch + 1, holder = excluded.holder, presence ="
+        " excluded.presence, boot = excluded.boot, expires = excluded.expires, since = excluded.since, may_cost = 0"
+        " RETURNING epoch",
         (conversation, name, presence, *db.presence.until(connection, ttl_ms), db.clock()),
     ).fetchone()
     return int(epoch)

@@ -55,7 +55,7 @@ from angelia.core.errors import CodecError
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.text import one_line
 from angelia.core.timing import source_of
-from angelia.store.log.chain import COPIED, FIRST, StoredEntry
+from angelia.store.log.chain import FIRST, StoredEntry, is_copied
 from angelia.store.log.examined import by_place, unreadable_at
 from angelia.store.log.references import blobs_in
 from angelia.store.port import StoreConnection
@@ -101,11 +101,12 @@ def derive(
 
 
 def _follow(connection: StoreConnection, conversation: ConversationId, entry: Entry, checksum: bytes) -> None:
-    """What every entry adds, one that was copied too: the blobs it refers to or lets go, and where its log ends."""
+    """What every entry adds, one that was copied too: blobs it refers to or lets go, a title, where its log ends."""
     refer(connection, conversation, entry.fact)
+    title, values = _title_by(entry.fact)
     connection.execute(
-        "UPDATE conversations SET last_seq = ?, last_at = ?, tip = ? WHERE id = ?",
-        (entry.seq, entry.at, checksum, conversation),
+        f"UPDATE conversations SET last_seq = ?, last_at = ?, tip = ?{title} WHERE id = ?",  # noqa: S608 - fixed text
+        (entry.seq, entry.at, checksum, *values, conversation),
     )
 
 
@@ -142,8 +143,7 @@ def derive_stored(into: StoreConnection, place: int, row: StoredEntry) -> None:
     """
     fact = codec.decode(row.body, version=row.version, where=f"Entry {row.seq} of {row.conversation}")
     entry, conversation = Entry(row.seq, row.at, fact), ConversationId(row.conversation)
-    if row.epoch == COPIED:
-        give_title(into, conversation, fact)
+    if is_copied(row):
         _follow(into, conversation, entry, row.sum)
     else:
         derive(into, conversation, place, entry, row.sum)
@@ -182,20 +182,25 @@ def _workspace_moved(connection: StoreConnection, at: _At, fact: WorkspaceMoved)
     connection.execute("UPDATE conversations SET workspace = ? WHERE id = ?", (fact.workspace, at.conversation))
 
 
-def _titled(connection: StoreConnection, at: _At, fact: UserSaid | Occurred | Delegated) -> None:
-    give_title(connection, at.conversation, fact)
-    _received(connection, at, fact)
-
-
 def give_title(connection: StoreConnection, conversation: ConversationId, fact: AnyFact) -> None:
     """Call a conversation by what was said first in it, or by what is to be done at which times."""
-    if isinstance(fact, Scheduled):
-        title = one_line(fact.text, _TITLE_LENGTH)
-        connection.execute("UPDATE conversations SET title = ? WHERE id = ?", (title, conversation))
-    if isinstance(fact, UserSaid | Occurred | Delegated):
+    title, values = _title_by(fact)
+    if title:
         connection.execute(
-            "UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (_title(fact.parts), conversation)
+            f"UPDATE conversations SET {title.removeprefix(', ')} WHERE id = ?",  # noqa: S608 - fixed text
+            (*values, conversation),
         )
+
+
+def _title_by(fact: AnyFact) -> tuple[str, tuple[str, ...]]:
+    """How a fact changes the title of its conversation, as a part of a statement, and its values."""
+    match fact:
+        case Scheduled(text=text):
+            return ", title = ?", (one_line(text, _TITLE_LENGTH),)
+        case UserSaid(parts=parts) | Occurred(parts=parts) | Delegated(parts=parts):
+            return ", title = CASE WHEN title = '' THEN ? ELSE title END", (_title(parts),)
+        case _:
+            return "", ()
 
 
 def _received(connection: StoreConnection, at: _At, fact: Keyed) -> None:
@@ -212,7 +217,6 @@ def _scheduled(connection: StoreConnection, at: _At, fact: Scheduled) -> None:
         "INSERT INTO schedules SELECT id, owner, ?, ?, ?, 'active', '', ?, ? FROM conversations WHERE id = ?",
         (at.place, at.place, at.place, fact.since, source_of(fact.when), at.conversation),
     )
-    give_title(connection, at.conversation, fact)
 
 
 def _schedule_changed(connection: StoreConnection, at: _At, fact: ScheduleChanged) -> None:
@@ -225,7 +229,7 @@ def _schedule_changed(connection: StoreConnection, at: _At, fact: ScheduleChange
 
 
 def _occurred(connection: StoreConnection, at: _At, fact: Occurred) -> None:
-    _titled(connection, at, fact)
+    _received(connection, at, fact)
     due = fact.due or at.entry.at
     row = (fact.schedule, at.place, due, due, 1, "", at.conversation, at.entry.seq, fact.digest)
     connection.execute("INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?)", row)
@@ -446,9 +450,9 @@ def _title(parts: tuple[Content, ...]) -> str:
 
 _ADDS: dict[type, Callable[[StoreConnection, _At, Any], None]] = {
     ConversationOpened: _opened,
-    UserSaid: _titled,
+    UserSaid: _received,
     Occurred: _occurred,
-    Delegated: _titled,
+    Delegated: _received,
     Scheduled: _scheduled,
     ScheduleChanged: _schedule_changed,
     OccurrencesMissed: _missed,

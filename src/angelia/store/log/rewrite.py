@@ -14,7 +14,7 @@ from angelia.core.entry import AnyFact, ConversationOpened, Entry, NoteDropped, 
 from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId
 from angelia.store.log import lease, projections, word_index
-from angelia.store.log.chain import COLUMNS, FIRST, StoredEntry, checksum, fits
+from angelia.store.log.chain import COLUMNS, COPIED, FIRST, StoredEntry, checksum, fits, kept_sums, without_sums
 from angelia.store.log.erase import remove_unreferenced
 from angelia.store.log.examined import damaged
 from angelia.store.media.blobs import BlobStore
@@ -86,14 +86,19 @@ def _rewritten(connection: StoreConnection, db: LogStore, rewriting: Rewriting) 
     if not found:
         raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
     word_index.forget(connection, words, conversation)
-    first, before, tip = min(rewriting.facts), FIRST, FIRST
+    sums = kept_sums(found[0][1])
+    facts = dict(rewriting.facts)
+    if sums:
+        facts[1] = without_sums(facts.get(1) or _fact(found[0][1]))
+    first, before, tip = min(facts), FIRST, FIRST
     anew: list[tuple[object, ...]] = []
     for seq, (place, row) in enumerate(found, 1):
-        if row.seq != seq or not fits(before, row):
+        if row.seq != seq or not fits(before, row, sums):
             raise damaged(connection, conversation)
         before = row.sum
-        fact = rewriting.facts.get(seq)
-        unsigned = row[:7] if fact is None else (*row[:4], codec.VERSION, codec.kind_of(fact), codec.encode(fact))
+        fact = facts.get(seq)
+        own = row._replace(epoch=max(row.epoch, COPIED))
+        unsigned = own[:7] if fact is None else (*own[:4], codec.VERSION, codec.kind_of(fact), codec.encode(fact))
         tip = row.sum if seq < first else checksum(tip, unsigned)
         if seq >= first:
             anew.append((place, *unsigned, tip))
@@ -105,7 +110,7 @@ def _rewritten(connection: StoreConnection, db: LogStore, rewriting: Rewriting) 
         anew,
     )
     word_index.put_again(connection, words, conversation)
-    _derive_again(connection, conversation, [rewriting.facts.get(row.seq) or _fact(row) for _, row in found])
+    _derive_again(connection, conversation, [facts.get(row.seq) or _fact(row) for _, row in found])
     return tip
 
 

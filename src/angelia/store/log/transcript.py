@@ -11,17 +11,19 @@ from angelia.core.entry import (
     AnyFact,
     ConversationOpened,
     Entry,
+    Fact,
     Imported,
 )
 from angelia.core.errors import BadInput, NotFound
-from angelia.core.ids import ConversationId, PlaceId
+from angelia.core.ids import ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log import lease as leases
 from angelia.store.log import word_index
 from angelia.store.log.chain import FIRST, checksum
 from angelia.store.log.change_feed import ChangeFeed
+from angelia.store.log.entries_of_kinds import entries_of_kinds
 from angelia.store.log.erase import erase
-from angelia.store.log.examined import Damage, damaged, examined, missing_at_end, read_whole
+from angelia.store.log.examined import Damage, damaged, examined, missing_at_end, read_whole, readable
 from angelia.store.log.fork import fork
 from angelia.store.log.lease import Lease
 from angelia.store.log.projections import derive
@@ -37,7 +39,6 @@ from angelia.store.tables import grants
 
 _INSERT = """
     INSERT INTO entries (conversation, seq, at, epoch, version, kind, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    RETURNING id
 """
 
 
@@ -162,6 +163,19 @@ class Transcript:
             StoreDamaged: one is not what was stored, or is missing; names it.
         """
         return await self._db.read(lambda connection: read_entries(connection, conversation, after))
+
+    async def of_kinds(
+        self, conversation: ConversationId, kinds: Sequence[type[Fact]], after: int, upto: int
+    ) -> list[Entry]:
+        """Its entries of these kinds; see `entries_of_kinds`."""
+        return await self._db.read(lambda connection: entries_of_kinds(connection, conversation, kinds, after, upto))
+
+    async def undelivered(self, conversation: ConversationId, upto: int) -> list[DeliveryId]:
+        """What it sent out up to entry number `upto`, and what became of it nobody knows by now."""
+        sent = "SELECT id FROM outbox WHERE conversation = ? AND seq <= ?"
+        query = f"{sent} AND status IN ('queued', 'sending') ORDER BY seq"
+        found = await self._db.read(lambda connection: connection.execute(query, (conversation, upto)).fetchall())
+        return [DeliveryId(name) for (name,) in found]
 
     async def opening(self, conversation: ConversationId) -> ConversationOpened:
         """How a conversation was opened; the rest of it is not read.
@@ -321,18 +335,16 @@ class Transcript:
     ) -> list[Entry]:
         if any(is_repeat(connection, conversation, draft.fact) for draft in drafts):
             return []
-        if lease is not None:
-            leases.check(connection, lease)
-        last, before = _end(connection, conversation, drafts)
+        last, before, place = self._end(connection, conversation, drafts, lease)
         now, epoch = self._db.clock(), lease.epoch if lease else 0
         entries = [Entry(seq, draft.at or now, draft.fact) for seq, draft in enumerate(drafts, last + 1)]
-        place = 0
         for entry, draft in zip(entries, drafts, strict=True):
             for ref in blobs_in(draft.fact):
                 self._blobs.require(ref, lambda: bool(referred_among(connection, [ref.sha256])))  # noqa: B023
             row = (conversation, entry.seq, entry.at, epoch, codec.VERSION, draft.kind, draft.body)
             before = checksum(before, row)
-            (place,) = connection.execute(_INSERT, (*row, before)).fetchone()
+            connection.execute(_INSERT, (*row, before))
+            place += 1
             derive(connection, conversation, place, entry, before)
             grants.grant(connection, conversation, entry)
         if place % word_index.STRIDE < len(drafts):
@@ -340,6 +352,35 @@ class Transcript:
         if entries:
             self._db.tips.follow(Tip(conversation, entries[-1].seq, place, before))
         return entries
+
+    def _end(
+        self,
+        connection: StoreConnection,
+        conversation: ConversationId,
+        drafts: Sequence[_Draft],
+        lease: Lease | None,
+    ) -> tuple[int, bytes, int]:
+        """The number and the checksum of the entry after which the drafts come, and the last place of the whole log.
+
+        One question for all of it, since what an append waits for is what it costs where a server is asked. Nobody else
+        is given a place before the end of this transaction, so those that follow are the drafts'.
+        """
+        place, driven = self._db.numbers.highest("entries"), lease.conversation if lease else ""
+        row = connection.execute(
+            f"SELECT last_seq, tip, ({place}), (SELECT epoch FROM leases WHERE conversation = ?)"  # noqa: S608 - fixed text
+            " FROM conversations WHERE id = ?",
+            (driven, conversation),
+        ).fetchone()
+        if lease is not None and (row is None or row[3] != lease.epoch):
+            leases.check(connection, lease)
+        begins = bool(drafts) and isinstance(drafts[0].fact, ConversationOpened)
+        if begins and row:
+            raise BadInput(f"The conversation {conversation} exists already; nothing was appended.")
+        if not begins and not row:
+            raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
+        if not row:
+            return 0, FIRST, self._db.numbers.last(connection, "entries")
+        return int(row[0]), bytes(row[1]), int(row[2])
 
 
 def read_entries(connection: StoreConnection, conversation: ConversationId, after: int = 0) -> list[Entry]:
@@ -360,25 +401,12 @@ def _opening(connection: StoreConnection, conversation: ConversationId) -> Conve
 
 
 def _legible(connection: StoreConnection, conversation: ConversationId) -> tuple[list[Entry], list[Damage]]:
-    found = list(examined(connection, conversation))
-    entries = [one.entry for one in found if one.entry]
-    damages = [one.damage for one in found if one.damage]
+    entries, damages = readable(connection, conversation)
     if end := missing_at_end(connection, conversation):
         damages.append(end)
     if not entries and not damages:
         raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
     return entries, damages
-
-
-def _end(connection: StoreConnection, conversation: ConversationId, drafts: Sequence[_Draft]) -> tuple[int, bytes]:
-    """The number and the checksum of the entry after which the drafts come."""
-    row = connection.execute("SELECT last_seq, tip FROM conversations WHERE id = ?", (conversation,)).fetchone()
-    begins = bool(drafts) and isinstance(drafts[0].fact, ConversationOpened)
-    if begins and row:
-        raise BadInput(f"The conversation {conversation} exists already; nothing was appended.")
-    if not begins and not row:
-        raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
-    return (int(row[0]), bytes(row[1])) if row else (0, FIRST)
 
 
 def _summaries(connection: StoreConnection, which: str, values: tuple[object, ...]) -> list[Summary]:

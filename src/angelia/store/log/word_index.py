@@ -8,7 +8,7 @@ from angelia.core import codec
 from angelia.core.content import Content, Media, ReplyPart, Text
 from angelia.core.entry import AnyFact, ModelSaid, ToolFinished, Transcribed, UserSaid
 from angelia.core.errors import BadInput, CodecError
-from angelia.store.log.chain import COLUMNS, COPIED, StoredEntry
+from angelia.store.log.chain import COLUMNS, StoredEntry, is_copied
 from angelia.store.log.examined import by_place
 from angelia.store.port import StoreConnection, WordIndex
 from angelia.store.sql.connections import scratch
@@ -153,7 +153,7 @@ def count(connection: StoreConnection) -> int:
 
 def stored(row: StoredEntry) -> str:
     """The text by which a stored entry can be found."""
-    if row.epoch == COPIED or row.kind not in ("UserSaid", "Transcribed", "ModelSaid", "ToolFinished"):
+    if is_copied(row) or row.kind not in ("UserSaid", "Transcribed", "ModelSaid", "ToolFinished"):
         return ""
     try:
         return findable(codec.decode(row.body, version=row.version))

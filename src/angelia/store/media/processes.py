@@ -12,13 +12,14 @@
 import asyncio
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,8 @@ class NotStarted(BadInput):
 
 
 Start = Callable[[Sequence[str], int, int], "subprocess.Popen[bytes]"]
-"""Starts a command line with a descriptor as its input, and so many bytes of memory; it raises OSError."""
+"""Starts a command line in a session of its own, with a descriptor as its input and so many bytes of memory; it raises
+OSError."""
 
 
 def start_plain(argv: Sequence[str], stdin: int, memory: int) -> "subprocess.Popen[bytes]":
@@ -289,9 +291,14 @@ class _Process:
         return await asyncio.to_thread(self._process.wait)
 
     def end(self) -> None:
-        """Kill it, if it lives. Idempotent."""
+        """Kill it, if it lives, with whatever it has begun. Idempotent.
+
+        What confines it is two processes for a moment, and the inner one does not yet end with the outer one then.
+        """
         self._socket.close()
-        self._process.kill()
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)  # each is a session of its own
 
     async def _read(self, length: int) -> bytes:
         """So many bytes; fewer where it ended."""

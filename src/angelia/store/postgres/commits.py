@@ -6,21 +6,24 @@ on from a number would miss one. So a writer takes a lock of the whole store for
 what waits in this process goes with it. Row locks or serializable transactions would let several writers go at once,
 and have them begin again whenever two index pages meet.
 
-When the connection breaks between `COMMIT` and its answer, nobody knows what became of it, and the server is asked
-(`pg_xact_status`, https://www.postgresql.org/docs/current/functions-info.html): so an error says that nothing was
-written, and a success that it was. One doubt is left: a server that crashed gives the numbers out again that had not
-reached its disk, so a transaction of somebody else that takes ours before we ask, and commits, is taken for ours.
+What a job does not look at waits for no answer (`PostgresConnection.in_pipeline`), and there is one way back to a place
+within a transaction: its beginning. So jobs are run together first. Where one fails that has written, or a statement
+does, all is taken back, and they are run again one by one, each behind a savepoint, so that each fails for itself.
+
+When the connection breaks between `COMMIT` and its answer, the mark of the transaction is looked for
+(`store.postgres.marks`): so an error says that nothing was written, and a success that it was.
 """
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from angelia.core.crash import crash_point
 from angelia.store.port import Job
 from angelia.store.postgres.connection import PostgresConnection
 from angelia.store.postgres.faults import gone, of_postgres, unreachable
+from angelia.store.postgres.marks import Marks, MarkTakenAway, TransactionMark
 from angelia.store.sql.worker_thread import JobFailed
 
 CHANNEL = "angelia_committed"
@@ -28,33 +31,54 @@ CHANNEL = "angelia_committed"
 LOCKS = 1_097_754_465
 """The first number of all advisory locks of ours, "Ang!"; the second is of the schema, or of a process."""
 
-_BEGIN = (
-    f"BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, hashtext(current_schema())); SAVEPOINT job;"
-    " SELECT pg_current_xact_id()::text"
-)
-"""One way there and back for all of it, as for what stands between two jobs."""
-_NEXT = "RELEASE job; SAVEPOINT job"
-_COMMIT = f"SELECT pg_notify('{CHANNEL}', ''); COMMIT"
+LOCK = f"SELECT pg_advisory_xact_lock({LOCKS}, hashtext(current_schema()))"
+"""Within a transaction: be the one that writes to the store, until it is over."""
+_LOCK_AND_TELL = f"{LOCK}, pg_notify('{CHANNEL}', '')"
 _PAUSE_S = 0.1
 """Between one try to reach a server and the next."""
+STOPPED_MS = 3_000
+"""How long a transaction may ask the server for nothing: a process that was stopped, or a machine that was cut off, in
+the middle of one would keep everybody else from writing for as long. Less than a lease holds, so that others can renew
+theirs; its own jobs are run again when it wakes up.
+"""
 
 
 class _Unknown(Exception):
-    """The connection broke when the transaction `number` was to be committed."""
+    """The connection broke when the transaction with this mark was to be committed."""
 
-    def __init__(self, number: str) -> None:
-        self.number = number
-        super().__init__(number)
+    def __init__(self, mark: TransactionMark) -> None:
+        self.mark = mark
+        super().__init__(mark)
+
+
+class _OneByOne(Exception):
+    """A job failed that had written something."""
+
+
+class _Barred(Exception):
+    """What each transaction begins with does not hold."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        super().__init__(str(error))
 
 
 class Commits:
-    """The writing connection of one process, made anew when it breaks; for one thread."""
+    """The writing connection of one process, made anew when it breaks; for one thread.
 
-    def __init__(self, address: str, where: str, patience_s: float) -> None:
+    `hold` shows on a connection that the process lives, and says whether it could yet.
+    """
+
+    def __init__(self, address: str, where: str, patience_s: float, hold: Callable[[PostgresConnection], bool]) -> None:
         self._address, self._where = address, where
         self._patience_s = patience_s
-        self._closing = threading.Event()
+        self._ending = threading.Event()
         self._connection: PostgresConnection | None = None
+        self._hold = hold
+        self._holds = self._held = False
+        self._marks = Marks()
+        self._marked = False
+        self._sent: TransactionMark | None = None
         self._outcomes: list[object] = []
         self.required: Job[None] | None = None
         """What each transaction begins with: nobody else writes before its commit, so it holds for all of its jobs."""
@@ -69,47 +93,94 @@ class Commits:
 
         until = time.monotonic() + self._patience_s
         while True:
+            self._sent = None
             try:
                 return self._once(jobs)
             except _Unknown as unknown:
-                if (known := self._became_of(unknown.number, until)) is not None:
+                if (known := self._became_of(unknown.mark, until)) is not None:
                     return [JobFailed(known) for _ in jobs] if isinstance(known, Exception) else self._outcomes
             except psycopg.Error as error:
-                if not gone(error) or time.monotonic() > until:
+                if not gone(error) or self._is_over(until):
                     return [JobFailed(_told(error, self._where)) for _ in jobs]
             self._drop()
-            self._closing.wait(_PAUSE_S)
+            self._ending.wait(_PAUSE_S)
+
+    def wait_no_more(self) -> None:
+        """The process ends: a server that is away is not waited for any longer; from any thread."""
+        self._ending.set()
 
     def close(self) -> None:
         """Let go of the connection."""
         self._drop()
 
+    def _is_over(self, until: float) -> bool:
+        return self._ending.is_set() or time.monotonic() > until
+
     def _once(self, jobs: Sequence[Job[Any]]) -> list[object]:
         import psycopg
 
-        connection = self._open()
-        ((number,),) = connection.command(_BEGIN)
         try:
-            if barred := self._barred(connection):
-                self._roll_back()
-                return [JobFailed(barred) for _ in jobs]
-            self._outcomes = []
-            for place, job in enumerate(jobs):
-                if place:
-                    connection.command(_NEXT)
-                self._outcomes.append(_attempt(connection, job, self._where))
-            crash_point("append.before_commit")
+            connection = self._open()
             try:
-                connection.command(_COMMIT)
-            except psycopg.Error as error:
+                connection.in_pipeline(lambda: self._all_at_once(connection, jobs))
+            except (_OneByOne, psycopg.Error) as error:
                 if gone(error):
-                    raise _Unknown(number) from error
-                raise
-        except BaseException:
+                    raise
+                self._roll_back()
+                self._one_by_one(connection, jobs)
+        except _Barred as barred:
+            self._roll_back()
+            return [JobFailed(barred.error) for _ in jobs]
+        except BaseException as error:
+            if self._sent and isinstance(error, Exception) and gone(error):
+                raise _Unknown(self._sent) from error
             self._roll_back()
             raise
+        self._holds = self._held
         crash_point("append.after_commit")
         return self._outcomes
+
+    def _all_at_once(self, connection: PostgresConnection, jobs: Sequence[Job[Any]]) -> None:
+        import psycopg
+
+        connection.execute("BEGIN")
+        mark = self._begin(connection)
+        for job in jobs:
+            before = connection.changes
+            try:
+                self._outcomes.append(job(connection))
+            except psycopg.Error:
+                raise
+            except Exception as error:
+                if connection.changes > before:
+                    raise _OneByOne from error
+                self._outcomes.append(JobFailed(error))
+        self._end(connection, mark)
+
+    def _one_by_one(self, connection: PostgresConnection, jobs: Sequence[Job[Any]]) -> None:
+        self._sent = None
+        connection.command("BEGIN")
+        mark = self._begin(connection)
+        for job in jobs:
+            connection.command("SAVEPOINT job")
+            self._outcomes.append(_attempt(connection, job, self._where))
+            connection.command("RELEASE job")
+        self._end(connection, mark)
+
+    def _begin(self, connection: PostgresConnection) -> TransactionMark:
+        connection.execute(_LOCK_AND_TELL)
+        mark = self._marks.leave(connection)
+        self._outcomes = []
+        if barred := self._barred(connection):
+            raise _Barred(barred)
+        return mark
+
+    def _end(self, connection: PostgresConnection, mark: TransactionMark) -> None:
+        self._held = self._holds or self._hold(connection)
+        mark.confirm(connection)
+        crash_point("append.before_commit")
+        self._sent = mark
+        connection.commit()
 
     def _barred(self, connection: PostgresConnection) -> Exception | None:
         import psycopg
@@ -123,27 +194,35 @@ class Commits:
             return error
         return None
 
-    def _became_of(self, number: str, until: float) -> Exception | bool | None:
+    def _became_of(self, mark: TransactionMark, until: float) -> Exception | bool | None:
         """True if the transaction was committed, None if it was not; an error if nobody can be asked in time."""
         import psycopg
 
         while True:
             try:
                 self._drop()
-                query = "SELECT pg_xact_status(CAST(? AS xid8))"
-                (status,) = self._open().execute(query, (number,)).fetchone()
-                if status in ("committed", "aborted"):
-                    return True if status == "committed" else None
-            except psycopg.errors.InvalidParameterValue:
-                return None  # a number that is still to come: the server crashed, and what had it is not on its disk
+                connection = self._open()
+                connection.command(f"BEGIN; {LOCK}")
+                committed = mark.was_committed(connection)
+                connection.command("ROLLBACK")
+                return committed or None
+            except MarkTakenAway:
+                self._drop()
+                return unreachable(self._where, "it went away at a commit, more than a day ago, which may count or not")
             except psycopg.Error as error:
-                if not gone(error) or time.monotonic() > until:
+                if not gone(error) or self._is_over(until):
                     return unreachable(self._where, f"it went away at a commit, which may count or not ({error})")
-            self._closing.wait(_PAUSE_S)
+            self._ending.wait(_PAUSE_S)
 
     def _open(self) -> PostgresConnection:
         if self._connection is None or self._connection.closed:
-            self._connection = PostgresConnection.open(self._address)
+            self._connection, self._holds = PostgresConnection.open(self._address), False
+            self._connection.command(f"SET idle_in_transaction_session_timeout = {STOPPED_MS}")
+        if not self._marked:
+            self._connection.command(f"BEGIN; {LOCK}")
+            self._marks.begin(self._connection)
+            self._connection.command("COMMIT")
+            self._marked = True
         return self._connection
 
     def _roll_back(self) -> None:

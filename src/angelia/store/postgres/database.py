@@ -45,6 +45,10 @@ class NoTips:
         """Nothing is known."""
         return Tips({})
 
+    def read_end(self) -> Tips:
+        """Nothing is known."""
+        return Tips({})
+
     def of(self, _: ConversationId) -> Tip | None:
         """Nothing is known."""
         return None
@@ -83,7 +87,7 @@ class PostgresDatabase:
         self.tips = NoTips()
         self.words, self.numbers = PostgresFullText(), PostgresNumbers()
         self._address = address
-        self._commits = Commits(address, self.where, patience_s)
+        self._commits = Commits(address, self.where, patience_s, self.presence.hold)
         self._reader: PostgresConnection | None = None
         self._writes: WorkerThread[Job[object]] = WorkerThread("angelia-writes", self._commits.together, most=_TOGETHER)
         self._viewing: Viewing | None = None
@@ -204,7 +208,8 @@ class PostgresDatabase:
         """Nothing to be done here: what the server keeps of deleted rows, its vacuum takes away."""
 
     def close(self) -> None:
-        """See `store.port.LogStore`."""
+        """See `store.port.LogStore`. What is queued while the server is away has failed then."""
+        self._commits.wait_no_more()
         self._writes.close()
         self._reads.close()
         self._commits.close()
@@ -236,14 +241,21 @@ class PostgresDatabase:
 
     def _at_one_moment(self, job: Job[object], viewer: Principal) -> object:
         connection = self._reading(viewer)
-        connection.command(_READ)
-        try:
+
+        def look() -> object:
+            connection.execute(_READ)
             if connection is self._viewer and self._viewing:
                 view_as(connection, viewer, self._viewing.proof(viewer, connection))
-            return job(connection)
-        finally:
+            found = job(connection)
+            connection.commit()  # after a `ROLLBACK` psycopg prepares all statements anew
+            return found
+
+        try:
+            return connection.in_pipeline(look)
+        except BaseException:
             if not connection.closed:
                 connection.command("ROLLBACK")
+            raise
 
     def _reading(self, viewer: Principal) -> PostgresConnection:
         if self._viewing is None or viewer == OWNER:

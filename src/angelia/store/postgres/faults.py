@@ -13,8 +13,8 @@ _FULL = ("53100", "53200", "54000")
 _READ_ONLY = ("25006", "42501")
 _DAMAGED = ("XX001", "XX002")
 _CLOSED = ("3D000", "28P01", "28000")
-_WITHIN = ("08", "57", "53300")
-"""SQLSTATEs by which the server goes away, comes up, or takes no more connections
+_WITHIN = ("08", "57", "53300", "25P03")
+"""SQLSTATEs by which the server goes away, comes up, takes no more connections, or ended one that asked for nothing
 (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 """
 

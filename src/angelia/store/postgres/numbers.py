@@ -8,10 +8,13 @@ class PostgresNumbers:
 
     brought = "OVERRIDING SYSTEM VALUE"
 
-    def last(self, connection: StoreConnection, table: str) -> int:
+    def highest(self, table: str) -> str:
         """The highest that was ever given."""
-        query = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {table}_id_seq"  # noqa: S608 - fixed names
-        return int(connection.execute(query).fetchone()[0])
+        return f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {table}_id_seq"  # noqa: S608 - fixed names
+
+    def last(self, connection: StoreConnection, table: str) -> int:
+        """The same at once."""
+        return int(connection.execute(self.highest(table)).fetchone()[0])
 
     def go_on_after(self, connection: StoreConnection, table: str, number: int) -> None:
         """Give higher ones from now on."""

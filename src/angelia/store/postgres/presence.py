@@ -2,7 +2,8 @@
 
 While it stands it holds a lock of its session (https://www.postgresql.org/docs/current/explicit-locking.html), which
 the server lets go of when the process ends, however it ends. Who only looks at the lock knows who is dead; the time of
-a lease, by the server's clock, knows who hangs, or is cut off.
+a lease, by the server's clock, knows who hangs, or is cut off. The connection that writes holds the same lock, so that
+one of the two can break, and be made again, while the process is seen to live.
 """
 
 import asyncio
@@ -26,6 +27,7 @@ CLOCK = "server"
 """By which clock leases end."""
 _AGAIN_S = 0.2
 """Seconds between two tries to reach a server that went away."""
+_HOLD = "SELECT pg_advisory_lock_shared(?, ?)"
 _LIVES = (
     "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = CAST(? AS oid) AND objid = CAST(? AS oid)"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -42,6 +44,8 @@ class PostgresPresence:
         self._address, self._where = address, where
         self._presence = presence
         self._connection: PostgresConnection | None = None
+        self._changing = threading.Lock()
+        """Held while the connection becomes another one, so that who ends this ends that one."""
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._name = ""
@@ -72,6 +76,14 @@ class PostgresPresence:
                 self._thread.start()
         return self._name
 
+    def hold(self, connection: StoreConnection) -> bool:
+        """Be alive by the session of `connection`, too, also where its transaction is taken back; False, and nothing is
+        done, while this process has no name.
+        """
+        if self._name:
+            connection.execute(_HOLD, (LOCKS, _number(self._name)))
+        return bool(self._name)
+
     def lives(self, connection: StoreConnection, presence: str) -> bool:
         """Whether it runs here, by its file, or somewhere, by its session: that may be away for a moment."""
         here = self._presence.lives(connection, presence)
@@ -101,22 +113,39 @@ class PostgresPresence:
 
     def close(self) -> None:
         """Say that this process is done."""
-        with self._starting:
+        with self._starting, self._changing:
             self._rest.set()
-        if self._connection is not None:
-            with suppress(OSError), socket.socket(fileno=os.dup(self._connection.own.fileno())) as own:
-                own.shutdown(socket.SHUT_RDWR)  # who listens there wakes up
+            self._wake_who_listens()
         if self._thread is not None:
             self._thread.join()
-        if self._connection is not None:
-            self._connection.close()
+        self._forget()
         self._presence.close()
 
     def _connect(self) -> None:
         connection = PostgresConnection.open(self._address)
-        connection.command(f"LISTEN {CHANNEL}")
-        connection.execute("SELECT pg_advisory_lock(?, ?)", (LOCKS, _number(self._name)))
-        self._connection = connection
+        try:
+            with self._changing:
+                self._connection = connection
+                if self._rest.is_set():  # it was not there yet to be woken
+                    self._wake_who_listens()
+            connection.command(f"LISTEN {CHANNEL}")
+            connection.execute(_HOLD, (LOCKS, _number(self._name)))
+        except BaseException:
+            self._forget()
+            raise
+
+    def _forget(self) -> None:
+        with self._changing:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def _wake_who_listens(self) -> None:
+        import psycopg
+
+        if self._connection is not None:
+            with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(self._connection.own.fileno())) as own:
+                own.shutdown(socket.SHUT_RDWR)
 
     def _listen(self) -> None:
         import psycopg
@@ -130,9 +159,7 @@ class PostgresPresence:
                 for _ in self._connection.own.notifies():
                     self._wake()
             except (psycopg.Error, OSError):
-                if self._connection is not None:
-                    self._connection.close()
-                self._connection = None
+                self._forget()
                 self._rest.wait(_AGAIN_S)
 
     def _wake(self) -> None:

@@ -6,10 +6,11 @@ Texts are compared byte by byte (`COLLATE "C"`), as SQLite does it, so both give
 import re
 
 from angelia.store.port import StoreConnection
+from angelia.store.postgres.marks import MARKS
 from angelia.store.postgres.viewing import VIEWING
-from angelia.store.sql.schema import SECOND, TABLES
+from angelia.store.sql.schema import FOURTH, SECOND, TABLES, THIRD
 
-VERSION = 3
+VERSION = 6
 """Of the tables; `format` holds it."""
 
 _TYPES = {"INTEGER": "bigint", "TEXT": 'text COLLATE "C"', "BLOB": "bytea"}
@@ -77,13 +78,13 @@ def copying_exists(connection: StoreConnection) -> bool:
 
 def creation() -> str:
     """The statements that make an empty store."""
-    tables = ";".join(_in_postgres(statement) for statement in (*TABLES, *SECOND))
-    return f"{_FORMAT};INSERT INTO format VALUES (1, {VERSION});{tables};{_TRIGGERS}{_WORDS}{_BORN}{VIEWING}"  # noqa: S608
+    tables = ";".join(_in_postgres(statement) for statement in (*TABLES, *SECOND, *THIRD, *FOURTH))
+    return f"{_FORMAT};INSERT INTO format VALUES (1, {VERSION});{tables};{_TRIGGERS}{_WORDS}{_BORN}{VIEWING}{MARKS};"  # noqa: S608
 
 
 def later_steps(version: int) -> str:
     """The statements that lead from the tables of an earlier version to those of now."""
-    steps = {1: SECOND, 2: (VIEWING,)}
+    steps = {1: SECOND, 2: (VIEWING,), 3: THIRD, 4: (MARKS,), 5: FOURTH}
     missing = [_in_postgres(statement) for number in range(version, VERSION) for statement in steps[number]]
     return ";".join([*missing, f"UPDATE format SET version = {VERSION}"])  # noqa: S608 - a number of ours
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -25,7 +26,7 @@ def connect(path: Path, patience_s: float) -> sqlite3.Connection:
     """
     connection = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
     try:
-        mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        mode = _begin_log(connection, patience_s)
         if mode != "wal":
             raise StoreError(
                 f"{path} cannot use a write-ahead log (it stays in mode {mode}).",
@@ -46,6 +47,23 @@ def connect(path: Path, patience_s: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _begin_log(connection: sqlite3.Connection, patience_s: float) -> str:
+    """Let it have a write-ahead log, and return the mode that it is in then.
+
+    Where two processes make a database at once, SQLite does not wait for the other one here and says at once that it
+    is locked; it does where a transaction begins.
+    """
+    end = time.monotonic() + patience_s
+    while True:
+        try:
+            return str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:

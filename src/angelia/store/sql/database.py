@@ -274,7 +274,10 @@ def _make_home(home: Path) -> None:
     if stat.S_IMODE(home.stat().st_mode) & 0o077:
         with suppress(OSError):  # not ours, or a file system without modes: what we write there is private by itself
             home.chmod(0o700)
-    os.close(os.open(home / FILE, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite's side files take its permissions
+    with suppress(FileExistsError):
+        # SQLite's side files take its permissions. One that is there is never opened beside SQLite: closing it would
+        # let go of every lock that this process has on it (https://sqlite.org/howtocorrupt.html, 2.2).
+        os.close(os.open(home / FILE, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _at_one_moment(connection: sqlite3.Connection, job: Job[T]) -> T:

@@ -2,34 +2,46 @@
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from angelia.core.errors import StoreError
 from angelia.store.sql import schema
-from angelia.store.sql.connections import new_file
+from angelia.store.sql.connections import connect_to_read, new_file
 
 Step = Sequence[str]
 """The statements that lead from one version to the next."""
 
-STEPS: tuple[Step, ...] = (schema.FIRST, schema.SECOND)
+STEPS: tuple[Step, ...] = (schema.FIRST, schema.SECOND, schema.THIRD, schema.FOURTH)
 """`STEPS[n]` leads from version `n` to `n + 1`; version 0 is an empty file."""
 
 
 def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
-    """Apply the steps that are missing, each in a transaction of its own; two processes may try at once.
+    """Apply the steps that are missing, all in one transaction: nobody meets a database between two versions, and of
+    two processes that try at once the second finds it done.
 
     Before a database with something in it is changed, it is copied to `angelia.db.v<version>` beside it.
 
     Raises:
         StoreError: a newer Angelia wrote the database, or it belongs to another program.
     """
-    version = require_known(connection, path, steps)
-    if version == len(steps):
+    if require_known(connection, path, steps) == len(steps):
         return
-    if version:
-        _copy(connection, path.with_name(f"{path.name}.v{version}"))
-    for number in range(version, len(steps)):
-        _apply(connection, number, steps[number])
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = require_known(connection, path, steps)  # another process may have been quicker
+        if 0 < version < len(steps):
+            _copy(path, path.with_name(f"{path.name}.v{version}"))
+        for step in steps[version:]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {len(steps)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # SQLite itself ends it when the disk fails
+            connection.execute("ROLLBACK")
+        raise
 
 
 def require_known(connection: sqlite3.Connection, path: Path, steps: Sequence[Step] = STEPS) -> int:
@@ -68,24 +80,7 @@ def _refuse_a_stranger(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _copy(connection: sqlite3.Connection, to: Path) -> None:
+def _copy(path: Path, to: Path) -> None:
     to.unlink(missing_ok=True)
-    copy = new_file(to)
-    try:
-        connection.backup(copy)
-    finally:
-        copy.close()
-
-
-def _apply(connection: sqlite3.Connection, number: int, step: Step) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if _version(connection) == number:  # another process may have been quicker
-            for statement in step:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {number + 1}")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+    with closing(connect_to_read(path)) as source, closing(new_file(to)) as copy:
+        source.backup(copy)

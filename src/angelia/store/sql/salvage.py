@@ -11,11 +11,21 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core import codec
-from angelia.core.entry import AnyFact, ConversationOpened, Entry, SystemSaid
+from angelia.core.entry import AnyFact, ConversationOpened, KeptSums, SystemSaid
 from angelia.core.errors import BadInput, CodecError, NotFound, StoreDamaged
 from angelia.core.ids import ConversationId
-from angelia.store.log.chain import FIRST, StoredEntry, Unsigned, checksum, fits
-from angelia.store.log.projections import derive
+from angelia.store.log.chain import (
+    COPIED,
+    FIRST,
+    StoredEntry,
+    Unsigned,
+    checksum,
+    expected,
+    fits,
+    kept_sums,
+    without_sums,
+)
+from angelia.store.log.projections import derive_stored
 from angelia.store.log.references import blobs_in
 from angelia.store.log.word_index import catch_up
 from angelia.store.media.blobs import BlobStore
@@ -105,11 +115,12 @@ def _mended(conversation: ConversationId, found: Candidates, upto: int) -> _Save
     rows: list[StoredEntry] = []
     lost: list[str] = []
     before, tip, at = frozenset({FIRST}), FIRST, 0
+    sums: KeptSums | None = None
     for seq in range(1, upto + 1):
         candidates = found.get(seq, frozenset())
-        chosen = _chosen(candidates, before, found.get(seq + 1, frozenset()))
+        chosen = _chosen(candidates, before, found.get(seq + 1, frozenset()), sums)
         before = (
-            frozenset({chosen.sum, *(checksum(known, chosen[:7]) for known in before)})
+            frozenset({chosen.sum, *(expected(known, chosen[:7], sums) for known in before)})
             if chosen
             else frozenset(one.sum for one in candidates)
         )
@@ -121,7 +132,10 @@ def _mended(conversation: ConversationId, found: Candidates, upto: int) -> _Save
             fact = fact if seq > 1 else ConversationOpened("terminal", "/")
             row: Unsigned = (conversation, seq, at, 0, codec.VERSION, codec.kind_of(fact), codec.encode(fact))
         else:
-            row, at = chosen[:7], chosen.at
+            if seq == 1 and (sums := kept_sums(chosen)):
+                fact = without_sums(fact)
+                chosen = chosen._replace(body=codec.encode(fact))
+            row, at = chosen._replace(epoch=max(chosen.epoch, COPIED))[:7], chosen.at
         tip = checksum(tip, row)
         rows.append(StoredEntry(*row, tip))
         facts.append(fact)
@@ -129,17 +143,22 @@ def _mended(conversation: ConversationId, found: Candidates, upto: int) -> _Save
 
 
 def _chosen(
-    candidates: frozenset[StoredEntry], before: frozenset[bytes], following: frozenset[StoredEntry]
+    candidates: frozenset[StoredEntry],
+    before: frozenset[bytes],
+    following: frozenset[StoredEntry],
+    sums: KeptSums | None,
 ) -> StoredEntry | None:
     """The candidate that fits what came before; or that the next entry says was there, if only its own checksum is
-    wrong. Where nothing is known of what came before, the only candidate is taken.
+    wrong. Where nothing is known of what came before, or in which log its checksum was made, the only candidate is
+    taken.
     """
     for one in candidates:
         for known in before:
-            right = checksum(known, one[:7])
-            if right == one.sum or any(fits(right, other) for other in following):
+            right = expected(known, one[:7], sums)
+            if right == one.sum or any(fits(right, other, sums) for other in following):
                 return one
-    return next(iter(candidates)) if not before and len(candidates) == 1 else None
+    unknown = not before or (sums is None and all(one.epoch < COPIED for one in candidates))
+    return next(iter(candidates)) if unknown and len(candidates) == 1 else None
 
 
 def _read(row: StoredEntry, seq: int) -> AnyFact | None:
@@ -153,10 +172,10 @@ def _read(row: StoredEntry, seq: int) -> AnyFact | None:
 
 def _store(connection: sqlite3.Connection, saved: _Saved) -> None:
     columns = ", ".join(StoredEntry._fields)
-    for row, fact in zip(saved.rows, saved.facts, strict=True):
+    for row in saved.rows:
         query = f"INSERT INTO entries ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - fixed names
         place = connection.execute(query, row).lastrowid or 0
-        derive(connection, saved.conversation, place, Entry(row.seq, row.at, fact), row.sum)
+        derive_stored(connection, place, row)
 
 
 def _rows_of(path: Path, table: str) -> tuple[list[tuple[object, ...]], str]:

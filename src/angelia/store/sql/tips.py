@@ -223,7 +223,19 @@ class TipsJournal:
 
     def _open(self) -> None:
         if self._file < 0:
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            self._end_a_line()
+
+    def _end_a_line(self) -> None:
+        """What a loss of power left of a last line goes: whatever is said next would stand right behind it."""
+        fcntl.flock(self._file, fcntl.LOCK_EX)  # nobody announces anything meanwhile; a tip that is lost is only a tip
+        try:
+            size = os.fstat(self._file).st_size
+            end = os.pread(self._file, _TAIL, max(size - _TAIL, 0))
+            if not end.endswith(b"\n"):
+                os.ftruncate(self._file, size - len(end) + end.rfind(b"\n") + 1)
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def _close(self) -> None:
         if self._file >= 0:
@@ -252,8 +264,9 @@ def _folded(content: bytes | Iterable[bytes]) -> Tips:
     erasing: set[ConversationId] = set()
     rewritten: dict[ConversationId, int] = {}
     unreadable = 0
-    # What a loss of power leaves of a line that was not flushed may be zeros, with the next line right behind them.
-    for line in content.split(b"\n") if isinstance(content, bytes) else content:
+    # What a loss of power leaves of a line that was not flushed may be zeros, with the next line right behind them; or
+    # the beginning of the last one, which says nothing.
+    for line in content.split(b"\n")[:-1] if isinstance(content, bytes) else content:
         said, _, check = line.lstrip(b"\0").decode("ascii", "replace").rpartition(" ")
         if check != f"{zlib.crc32(said.encode()):08x}":
             unreadable += bool(said or check)

@@ -1,8 +1,8 @@
 """The crash test: the command line is killed at each of its crash points, and the disk is full, on this file system.
 
-Each life has a home of its own, and a scripted model. After each death the home is opened and looked at; then the same
-is gone on with. `power` is what a loss of power does to a home between the two: nothing on a disk that keeps what was
-synced. Tests give one that loses some.
+Each life has a home of its own, and a scripted model. At each point one life is killed, and with another the power is
+lost. After each death the home is opened and looked at; then the same is gone on with. `power` is what a loss of power
+does to a home between the two. Tests give one of a disk that loses what was synced.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 
 from msgspec import Struct
@@ -25,6 +25,7 @@ from angelia.store.sql.database import Database
 from angelia.store.sql.upkeep import verify
 from angelia.testing import crash
 from angelia.testing.certificates.certificate import TriedClaim
+from angelia.testing.certificates.power_loss import lose_power
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, say
@@ -90,32 +91,33 @@ def answers(request: ReceivedRequest) -> Step:
 
 
 def nothing(home: Path) -> None:
-    """Keep what was synced, as disks should."""
+    """A kill takes nothing that was written."""
 
 
 async def crash_test(
-    folder: Path, seconds: float, told: Told, power: Power = nothing, most: int = 0
+    folder: Path, seconds: float, told: Told, power: Power = lose_power, most: int = 0
 ) -> list[TriedClaim]:
-    """Try it in `folder`, for so many seconds, at `most` points if that is not 0; `told` hears of each death."""
+    """Try it in `folder`, for so many seconds, with `most` deaths if that is not 0; `told` hears of each."""
     until = time.monotonic() + seconds
     broken: dict[str, list[str]] = {claim: [] for claim in (KEPT, WHOLE, ANSWERED, ONCE)}
     tried = 0
     async with ModelServer(answers) as server:
         whole = TrialHome(folder / "whole", server.base_url)
         points = await crash.occurrences(whole.ask("Do it."), whole.environment())
-        for number, point in enumerate(_spread(points)):
+        deaths = product(_spread(points), ((", the power lost", power), ("", nothing)))
+        for number, (point, (how, taken)) in enumerate(deaths):
             if time.monotonic() > until or (most and tried == most):
                 break
             tried += 1
             life = TrialHome(folder / f"life-{number}", server.base_url)
-            found = await _killed(life, point, power)
+            found = await _killed(life, point, taken)
             for claim, why in found.items():
-                broken[claim].append(f"{point}: {why}")
-            told(f"killed at {point}: {'; '.join(found.values()) or 'held'}")
+                broken[claim].append(f"{point}{how}: {why}")
+            told(f"killed at {point}{how}: {'; '.join(found.values()) or 'held'}")
         full = await _full_disk(TrialHome(folder / "full", server.base_url))
     told(f"a full disk: {'; '.join(full) or 'held'}")
-    deaths = [TriedClaim(claim, tried, tuple(why)) for claim, why in broken.items()]
-    return [*deaths, TriedClaim(FULL, 1, tuple(full))]
+    held = [TriedClaim(claim, tried, tuple(why)) for claim, why in broken.items()]
+    return [*held, TriedClaim(FULL, 1, tuple(full))]
 
 
 def _spread(points: list[str]) -> Iterator[str]:
@@ -150,7 +152,7 @@ async def _killed(life: TrialHome, point: str, power: Power) -> dict[str, str]:
 
 async def _full_disk(life: TrialHome) -> list[str]:
     """A life that may write nearly nothing says so; the next one, which may, works."""
-    words = [sys.executable, "-m", "angelia", *life.ask("Do it.")]
+    words = [sys.executable, "-P", "-m", "angelia", *life.ask("Do it.")]
     limited = ["sh", "-c", f'ulimit -f {_FULL_BLOCKS}; exec "$@"', "sh", *words]
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*limited, env=life.environment(), stdout=pipe, stderr=pipe)

@@ -60,6 +60,8 @@ def _of(shape: Any) -> st.SearchStrategy[Any]:
             return st.one_of(*map(_of, types))
         case shapes.VarTupleType(item_type=item):
             return st.lists(_of(item), max_size=3).map(tuple)
+        case shapes.TupleType(item_types=items):
+            return st.tuples(*map(_of, items))
         case shapes.EnumType(cls=cls):
             return st.sampled_from(list[Enum](cls))
         case _:

@@ -13,7 +13,7 @@ def model_server_process(*options: str) -> Iterator[str]:
     Raises:
         AssertionError: it complained about a request, or could not start.
     """
-    argv = [sys.executable, "-m", "angelia.testing.model", *options]
+    argv = [sys.executable, "-P", "-m", "angelia.testing.model", *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:  # noqa: S603 - our own
         assert process.stdin is not None

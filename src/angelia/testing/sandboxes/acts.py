@@ -18,18 +18,19 @@ Make = Callable[[], AbstractAsyncContextManager[Sandbox]]
 
 
 class Sizes(Struct, frozen=True):
-    """How much a check moves: bytes, and numbers of files and of commands at once."""
+    """How much a check moves: bytes, and numbers of files, of commands at once, and of reads of what is swapped."""
 
     sparse: int = 64 * MB
     real: int = 8 * MB
     output: int = 64 * MB
     files: int = 500
     at_once: int = 20
+    races: int = 200
 
 
 FULL = Sizes(sparse=1 << 30, real=200 * MB, output=1000 * MB, files=10_000)
-"""What this machine, a container, an instance of Apptainer and a machine over SSH meet in every run of our tests; some
-seconds when it is calm. A sandbox at Modal meets smaller ones.
+"""What this machine, a container, an instance of Apptainer and a machine over SSH meet in `make soak`; some seconds
+when it is calm. A sandbox at Modal meets smaller ones.
 """
 
 

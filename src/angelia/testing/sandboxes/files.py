@@ -31,9 +31,6 @@ from angelia.testing.sandboxes.acts import (
 )
 from angelia.testing.sandboxes.large import LARGE_FILES
 
-RACES = 200
-"""Rounds of reading what is swapped meanwhile."""
-
 ODD_NAMES = (
     "Makefile",
     "a b",
@@ -179,7 +176,7 @@ async def what_is_swapped_in_while_we_read_leads_nowhere(make: Make, sizes: Size
         swap += "rm -f p; cp f p; rm -f p; mkfifo p"
         swapper = await sandbox.start(script(f"while :; do {swap}; done 2>/dev/null"))
         seen = 0
-        for _ in range(RACES):
+        for _ in range(sizes.races):
             for path in ("x", "d/passwd", "p"):
                 try:
                     got = await arrives(sandbox, path)
@@ -188,7 +185,7 @@ async def what_is_swapped_in_while_we_read_leads_nowhere(make: Make, sizes: Size
                 seen += 1
                 expect(got in (b"inside\n", b""), f"{path!r} gave what lies outside: {got[:60]!r}")
         await swapper.kill()
-        expect(seen > 0, f"not one of {3 * RACES} reads went well")
+        expect(seen > 0, f"not one of {3 * sizes.races} reads went well")
 
 
 async def a_path_that_was_judged_follows_no_link(make: Make, sizes: Sizes) -> None:

@@ -12,6 +12,7 @@ from angelia.browsers.port import ActFailed
 from angelia.browsers.snapshot import found
 from angelia.core.content import CallStatus, Text
 from angelia.policy.verdict import Effect, NoEffect, SeePage
+from angelia.tools.blob_names import pointer
 from angelia.tools.browser.page_logins import PageLogins
 from angelia.tools.browser.session import BrowserContext, origins_in, told
 from angelia.tools.port import ToolOutcome, Traits
@@ -73,7 +74,9 @@ class LookAtPage:
         outcome = await told(self._browser, tab, f"{look.head()}\n{words}", context, whole=look if whole else None)
         if not picture:
             return outcome
-        return replace(outcome, parts=(*outcome.parts, await context.to_media(picture, picture_name(look.url))))
+        media = await context.to_media(picture, picture_name(look.url))
+        named = Text(f"Its picture, for send_file: {pointer(media.blob)}")
+        return replace(outcome, parts=(*outcome.parts, named, media))
 
 
 def picture_name(url: str) -> str:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from angelia.browsers.address import RemoteAddress
 from angelia.browsers.chromium.program import find_chromium
 from angelia.tools.page_access import SecretsAccess
 from angelia.tools.port import ConversationContext, Tool
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 class BrowserTools:
     """See `tools.port.Toolset`. Where no browser is installed there are no tools, and nothing of it is loaded.
 
-    With `remote`, the address of a debugger, it is a part of the browser that runs there.
+    With `remote` it is a part of the browser that runs there.
     """
 
     name = "browser"
 
-    def __init__(self, remote: str = "") -> None:
+    def __init__(self, remote: RemoteAddress | None = None) -> None:
         self._remote = remote
         self._browser: ChromiumBrowser | None = None
         self._logins: PageLogins | None = None

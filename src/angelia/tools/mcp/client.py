@@ -2,7 +2,7 @@
 
 import base64
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from msgspec import Struct
 from pydantic import FileUrl
 
 from angelia.core.version import PACKAGE_VERSION
+from angelia.tools.mcp.core_tasks import called_as_task, is_task_of, with_task_in_meta
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, leaf
 from angelia.tools.mcp.served import Offers, offers_of
 from angelia.tools.mcp.skills import MOST_PAGES, SKILLS
@@ -225,8 +226,13 @@ async def file_at(client: Client, uri: str) -> bytes:
         raise _failure(error) from error
 
 
+def listed_as(name: str, tools: Sequence[types.Tool]) -> types.Tool:
+    """A tool as it was listed; one that was not is what its name says."""
+    return next((tool for tool in tools if tool.name == name), types.Tool(name=name, input_schema={}))
+
+
 async def call_tool(
-    client: Client, name: str, arguments: dict[str, Any], heard: ProgressFnT, elicit: Elicit
+    client: Client, tool: types.Tool, arguments: dict[str, Any], heard: ProgressFnT, elicit: Elicit
 ) -> types.CallToolResult:
     """One call. Who is cancelled while waiting takes it back at the server.
 
@@ -241,7 +247,9 @@ async def call_tool(
     """
     for _ in range(_ROUNDS):
         try:
-            return await client.call_tool(name, arguments, progress_callback=heard)
+            if is_task_of(client, tool):
+                return await called_as_task(client, tool.name, arguments, heard)
+            return await client.call_tool(tool.name, arguments, progress_callback=heard)
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED:
                 raise ServerLost from error
@@ -344,8 +352,17 @@ async def _watched(transport: Transport, over: Callable[[], None]) -> AsyncItera
         yield _UntilItEnds(incoming, over), outgoing
 
 
+def _readable(one: SessionMessage | Exception) -> SessionMessage | Exception:
+    if isinstance(one, SessionMessage):
+        one.message = with_task_in_meta(one.message)
+    return one
+
+
 class _UntilItEnds:
-    """A stream that says when it has ended: the library tells nobody who does not happen to be waiting."""
+    """A stream that says when it has ended: the library tells nobody who does not happen to be waiting.
+
+    A task in an answer's place is handed on where the library leaves it be.
+    """
 
     def __init__(self, stream: ReadStream[SessionMessage | Exception], over: Callable[[], None]) -> None:
         self._stream, self._over = stream, over
@@ -357,7 +374,7 @@ class _UntilItEnds:
 
     async def receive(self) -> SessionMessage | Exception:
         """The next message."""
-        return await self._stream.receive()
+        return _readable(await self._stream.receive())
 
     async def aclose(self) -> None:
         """Close it."""
@@ -368,7 +385,7 @@ class _UntilItEnds:
 
     async def __anext__(self) -> SessionMessage | Exception:
         try:
-            return await self._stream.__anext__()
+            return _readable(await self._stream.__anext__())
         except (StopAsyncIteration, anyio.ClosedResourceError):
             self._over()
             raise

@@ -216,15 +216,15 @@ class McpConnection:
 
         return await self._asked(lambda client: prompt_at(client, name, arguments))
 
-    async def look_at_task(self, task: str) -> TaskLook:
-        """How a task of the server stands.
+    async def look_at_task(self, task: str, person: CallPerson) -> TaskLook:
+        """How a task of the server stands; what the server asks meanwhile is put to the person.
 
         Raises:
             Unavailable, ServerRefused, ServerLost: as `read`.
         """
         from angelia.tools.mcp.tasks import task_at
 
-        return await self._asked(lambda client: task_at(client, task))
+        return await self._asked(lambda client: task_at(client, task, self._own_alive), person)
 
     async def answer_task(
         self, task: str, asked: "Mapping[str, types.ElicitRequestParams]", person: CallPerson
@@ -297,8 +297,9 @@ class McpConnection:
     async def _called(
         self, ready: Ready, tool: str, arguments: dict[str, Any], show: Show, person: CallPerson
     ) -> "types.CallToolResult":
-        from angelia.tools.mcp.client import call_tool
+        from angelia.tools.mcp.client import call_tool, listed_as
 
+        named = listed_as(tool, self.tools)
         seconds = self.server.seconds
         try:
             async with asyncio.timeout(seconds) as silence:
@@ -310,7 +311,7 @@ class McpConnection:
                     show(" ".join(part for part in (share, one_line(clean(message or ""), 200)) if part) + "\n")
 
                 with self._runs(running):
-                    return await call_tool(ready.client, tool, arguments, heard, self._elicit)
+                    return await call_tool(ready.client, named, arguments, heard, self._elicit)
         except TimeoutError:
             raise ServerLost(f"gave no sign for {seconds:g} seconds and was told to stop") from None
         except ServerLost:
@@ -329,6 +330,10 @@ class McpConnection:
         finally:
             self._running.remove(running)
             self._own.reset(token)
+
+    def _own_alive(self) -> None:
+        if running := self._own.get():
+            self._alive(running)
 
     def _alive(self, running: AwaitedCall) -> None:
         """It gave a sign."""

@@ -57,7 +57,7 @@ class RemoteTask:
         """What it came to; what it asks meanwhile is put to `person`."""
         while True:
             try:
-                look = await self._server.look_at_task(self._task)
+                look = await self._server.look_at_task(self._task, person)
                 self._away_since = 0.0
             except ServerRefused as refused:
                 return self._unknown(f"cannot say what became of it: {refused.said}")

@@ -9,6 +9,21 @@ if TYPE_CHECKING:
     import mcp_types as types
 
 
+USUAL_PAUSE_S = 1.0
+SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 60.0
+"""Seconds between two looks, whatever a server says."""
+
+
+def pause_of(asked_ms: int | None) -> float:
+    """Seconds until the next look, when a server asks for so many milliseconds.
+
+    >>> pause_of(None), pause_of(250), pause_of(1)
+    (1.0, 0.25, 0.1)
+    """
+    pause = asked_ms / 1000 if asked_ms else USUAL_PAUSE_S
+    return min(max(pause, SHORTEST_PAUSE_S), LONGEST_PAUSE_S)
+
+
 class TaskTaken(Exception):
     """The server has taken a call on, and knows it as `task` from now on."""
 

@@ -1,23 +1,21 @@
 """Tasks in the words of their extension (SEP-2663, for 2026-07-28): taken on, looked at, answered, taken back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn
 
 import mcp_types as types
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from angelia.core.text import clean, one_line
+from angelia.tools.mcp.core_tasks import core_task_at
 from angelia.tools.mcp.failures import ServerLost, ServerRefused
-from angelia.tools.mcp.task_look import TaskLook, TaskTaken
+from angelia.tools.mcp.task_look import TaskLook, TaskTaken, pause_of
 from mcp import Client
 
 TASKS = "io.modelcontextprotocol/tasks"
-
-USUAL_PAUSE_S = 1.0
-SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 60.0
-"""Seconds between two looks, whatever a server says."""
 
 
 class _Taken(types.Result):
@@ -78,14 +76,20 @@ class TasksExtension(ClientExtension):
         return (ResultClaim(result_type="task", model=_Taken, resolve=_take),)
 
 
-async def task_at(client: Client, task: str) -> TaskLook:
-    """How a task stands.
+def _untold() -> None:
+    return
+
+
+async def task_at(client: Client, task: str, alive: Callable[[], None] = _untold) -> TaskLook:
+    """How a task stands; `alive` is called at each sign of a server that has to be waited for.
 
     Raises:
         ServerRefused: the server knows no such task any more, or did not answer as the protocol has it.
         ServerLost: the connection ended before an answer came.
     """
     try:
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return await core_task_at(client, task, alive)
         state = await client.session.send_request(_GetTask(params=_TaskId(task_id=task)), _State)
         result = types.CallToolResult.model_validate(state.result) if state.status == "completed" else None
         asked = {
@@ -100,9 +104,9 @@ async def task_at(client: Client, task: str) -> TaskLook:
     if state.status in ("failed", "cancelled"):
         why = said or one_line(clean(str((state.error or {}).get("message", ""))), 300)
         fault = f"it {'failed' if state.status == 'failed' else 'was cancelled'}{f': {why}' if why else ''}"
-    pause = state.poll_interval_ms / 1000 if state.poll_interval_ms else USUAL_PAUSE_S
-    pause = min(max(pause, SHORTEST_PAUSE_S), LONGEST_PAUSE_S)
-    return TaskLook(pause, said, result, fault, {key: one.params for key, one in asked.items()})
+    return TaskLook(
+        pause_of(state.poll_interval_ms), said, result, fault, {key: one.params for key, one in asked.items()}
+    )
 
 
 async def answer_task(client: Client, task: str, answers: dict[str, types.ElicitResult]) -> None:

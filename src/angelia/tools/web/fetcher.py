@@ -1,9 +1,9 @@
-"""Fetches a URL from the web, connecting to the very address that the egress policy has judged."""
+"""Fetches a URL from the web, or posts to one, connecting to the very address that the egress policy has judged."""
 
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx2
+
+T = TypeVar("T")
 
 MB = 1_000_000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -111,8 +113,36 @@ class Fetcher:
             here = answer
         raise FetchFailed(f"{url} leads on and on: more than {self._limits.redirects} redirects.")
 
+    async def post(self, url: str, content: bytes, headers: Mapping[str, str]) -> int:
+        """Give something to whoever listens at `url`: the status of the answer, whose body is not read. A redirect is
+        an answer like any other, and not followed.
+
+        Raises:
+            PolicyDenied, BadInput, FetchFailed: as `fetch`.
+        """
+        import httpx2
+
+        try:
+            async with asyncio.timeout(self._limits.total):
+                return await self._asked("POST", httpx2.URL(url), headers, _status, content)
+        except (httpx2.InvalidURL, UnicodeError) as fault:
+            raise BadInput(f"{url!r} is not a URL.", str(fault)) from None
+        except TimeoutError:
+            raise FetchFailed(f"{url} was not done after {self._limits.total:g} seconds.") from None
+
     async def _get(self, url: "httpx2.URL", own: Mapping[str, str]) -> "Fetched | httpx2.URL":
         """One hop: the response, or where it leads."""
+        return await self._asked("GET", url, own, lambda response: self._take(url, response))
+
+    async def _asked(
+        self,
+        method: str,
+        url: "httpx2.URL",
+        own: Mapping[str, str],
+        take: "Callable[[httpx2.Response], Awaitable[T]]",
+        content: bytes | None = None,
+    ) -> T:
+        """What is taken of the response of the first address that takes the connection."""
         import httpx2
 
         addresses = await self.judged_addresses(url)
@@ -125,8 +155,9 @@ class Fetcher:
         ) as client:
             for address in addresses:
                 request = client.build_request(
-                    "GET",
+                    method,
                     url.copy_with(host=address, fragment=None),
+                    content=content,
                     headers={**_HEADERS, **own, "Host": url.netloc.decode("ascii")},
                     extensions={"sni_hostname": url.raw_host.decode("ascii")},
                 )
@@ -138,7 +169,7 @@ class Fetcher:
                 except httpx2.HTTPError as fault:
                     raise _failed(url, fault) from fault
                 try:
-                    return await self._take(url, response)
+                    return await take(response)
                 except httpx2.HTTPError as fault:
                     raise _failed(url, fault) from fault
                 finally:
@@ -204,6 +235,10 @@ def origin_sent_to(url: "httpx2.URL") -> str:
     host = url.raw_host.decode("ascii").lower()
     shown = f"[{host}]" if ":" in host else host
     return f"{url.scheme}://{shown}" + (f":{url.port}" if url.port else "")
+
+
+async def _status(response: "httpx2.Response") -> int:
+    return response.status_code
 
 
 def _no_tls() -> "ssl.SSLContext":

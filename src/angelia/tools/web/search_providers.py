@@ -1,11 +1,11 @@
 """Search services, a row each: how they are asked, and where their replies say title, address and passage.
 
 Sources: docs.searxng.org "Search API"; api-dashboard.search.brave.com "Web search"; docs.tavily.com "Tavily Search";
-exa.ai/docs "Search". All four were read in November 2026.
+exa.ai/docs "Search"; the "API Server" of pypi.org/project/ddgs (9.16.1). All were read in November 2026.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import msgspec
@@ -47,7 +47,8 @@ class SearchCall(Struct, frozen=True):
 
 class SearchProvider(Struct, frozen=True):
     """A service. `make` is given a query and the key; `results` leads to the list of results in a reply, whose fields
-    are named by the rest, `passage` and `date` by the first of several that is there.
+    are named by the rest, `passage` and `date` by the first of several that is there. `nothing` is what a refusal says
+    that only means that nothing was found.
     """
 
     name: str
@@ -57,6 +58,8 @@ class SearchProvider(Struct, frozen=True):
     passage: tuple[str, ...]
     date: str
     keyed: bool = True
+    link: str = "url"
+    nothing: bytes = b""
 
 
 def _searxng(query: SearchQuery, _key: str) -> SearchCall:
@@ -88,12 +91,27 @@ def _exa(query: SearchQuery, key: str) -> SearchCall:
     return SearchCall("search", headers={"x-api-key": key}, body=body)
 
 
+def _ddgs(query: SearchQuery, _key: str) -> SearchCall:
+    # as with SearXNG; what it finds has no date, so that the nearest longer range is all there is
+    asked = {"query": _with_site(query), "max_results": str(query.count)}
+    if query.since:
+        days = (datetime.now(UTC).date() - date.fromisoformat(query.since)).days
+        asked |= next(({"timelimit": name} for name, most in _RANGES if days <= most), {})
+    return SearchCall("search/text", asked)
+
+
+_RANGES = (("d", 1), ("w", 7), ("m", 30), ("y", 365))
+
+
 def _with_site(query: SearchQuery) -> str:
     return f"{query.words} site:{query.site}" if query.site else query.words
 
 
 SEARXNG = SearchProvider("searxng", "", _searxng, ("results",), ("content",), "publishedDate", keyed=False)
-"""Its address is the person's own."""
+DDGS = SearchProvider(
+    *("ddgs", "", _ddgs, ("results",), ("body",), ""), keyed=False, link="href", nothing=b"No results found"
+)
+"""The addresses of these two are the person's own."""
 PROVIDERS = {
     provider.name: provider
     for provider in (
@@ -103,6 +121,7 @@ PROVIDERS = {
         ),
         SearchProvider("tavily", "https://api.tavily.com", _tavily, ("results",), ("content",), "published_date"),
         SearchProvider("exa", "https://api.exa.ai", _exa, ("results",), ("highlights", "text"), "publishedDate"),
+        DDGS,
     )
 }
 
@@ -127,7 +146,7 @@ def read_hits(provider: SearchProvider, body: bytes, query: SearchQuery) -> list
 
 
 def _hit(provider: SearchProvider, one: Mapping[str, Any]) -> SearchHit | None:
-    url = one.get("url")
+    url = one.get(provider.link)
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
         return None
     passage = next((text for name in provider.passage if (text := _text(one.get(name)))), "")
@@ -143,6 +162,6 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _older(date: str, since: str) -> bool:
+def _older(day: str, since: str) -> bool:
     """Whether a date is known, as ISO 8601 begins, to be before another."""
-    return bool(since and len(date) >= 10 and date[:4].isdigit() and date[:10] < since)
+    return bool(since and len(day) >= 10 and day[:4].isdigit() and day[:10] < since)

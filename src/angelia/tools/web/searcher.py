@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from angelia.core.errors import AngeliaError, ConfigError
 from angelia.http.client import http_client
-from angelia.tools.web.search_providers import SearchCall, SearchHit, SearchProvider, SearchQuery, read_hits
+from angelia.tools.web.search_providers import SEARXNG, SearchCall, SearchHit, SearchProvider, SearchQuery, read_hits
 
 TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
 _MOST = 5_000_000
@@ -94,6 +94,8 @@ class Searcher:
             raise SearchFault(f"it did not answer within {TIMEOUT.read:g} s.") from error
         except httpx2.HTTPError as error:
             raise SearchFault(f"{type(error).__name__}: {error}.") from error
+        if status != 200 and provider.nothing and provider.nothing in body:
+            return []
         if status != 200:
             raise _refused(provider, status, headers)
         try:
@@ -124,7 +126,7 @@ def _refused(provider: SearchProvider, status: int, headers: Mapping[str, str]) 
     wait = headers.get("retry-after", "")
     pause = float(wait) if wait.isdecimal() else None
     match status:
-        case 403 if not provider.keyed:
+        case 403 if provider.name == SEARXNG.name:
             return SearchFault("it refuses JSON (HTTP 403): add `json` to search.formats in its settings.yml.", pause)
         case 401 | 403:
             return SearchFault(f"it refuses our key (HTTP {status}).", pause)

@@ -43,6 +43,7 @@ _MOST_REASONS = 5
 @click.option("--max-seconds", type=click.IntRange(min=0), help="Seconds for one task, at most.")
 @click.option("--sandbox", metavar="NAME", help="Where tasks are done (default: as set), each in one of its own.")
 @click.option("-o", "--output", type=_PATH, help="The batch's folder (default: TASKS-batch beside you).")
+@click.option("--leave-out", is_flag=True, help="Do the others where a benchmark's task is not done here; names it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON lines instead of the table.")
 @settings_options
 def batch(tasks: Path, output: Path | None, **given: Any) -> int:
@@ -57,7 +58,10 @@ async def _batch(source: Path, folder: Path, given: dict[str, Any]) -> int:
     from angelia.service.batches.runner import BatchPlan
     from angelia.service.batches.tasks import digest_of, read_tasks
 
-    tasks = read_tasks(source, given["check"])
+    left_out: list[BadInput] = []
+    tasks = read_tasks(source, given["check"], left_out if given.pop("leave_out") else None)
+    for why in left_out:
+        echo(f"angelia: left out: {one_line(str(why), 400)}", err=True)
     loaded = loaded_from({**given, "no_notes": True})
     app = await App.open_alone(loaded)
     try:
@@ -69,7 +73,12 @@ async def _batch(source: Path, folder: Path, given: dict[str, Any]) -> int:
             plan = BatchPlan(
                 identity.id, capped, models, folder.resolve(), given["tries"], given["parallel"], "", money
             )
-            return await _run(app, plan, source, as_json=given["as_json"])
+            code = await _run(app, plan, source, as_json=given["as_json"])
+            if left_out:
+                echo(
+                    f"angelia: {len(left_out)} of {len(left_out) + len(tasks)} tasks are left out, see above.", err=True
+                )
+            return code
     finally:
         await app.close()
 

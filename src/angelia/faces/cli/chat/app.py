@@ -16,6 +16,7 @@ from angelia.core.profile import Profile
 from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.cli.chat.choices import PICKED, ChatChoices, from_home
 from angelia.faces.cli.chat.folder_question import FolderQuestion
+from angelia.faces.cli.chat.handed_page import HandedPage
 from angelia.faces.cli.chat.input import (
     Act,
     BreakKey,
@@ -64,6 +65,7 @@ class OpenConversation(Struct, frozen=True):
 
     session: "Session"
     watching: "ConversationView"
+    handed: HandedPage
 
 
 class ChatApp:
@@ -185,17 +187,18 @@ class ChatApp:
 
     async def _get_weights(self, spec: str) -> None:
         """Get what an embedded model needs and this machine has not, if the person wants that."""
-        from angelia.faces.cli.weights import fetched
+        from angelia.faces.cli.weights import fetched, in_lines
         from angelia.models.local.weights import to_be_got
 
         folder = self.app.model_catalog.weights
         weights = to_be_got(spec, folder)
         if weights and await self._ask(f"{weights.title} is not here yet: {weights.size / 1e6:,.0f} MB. Get it now?"):
-            await fetched(weights, folder, self.screen.note)
+            await fetched(weights, folder, in_lines(self.screen.note))
 
     async def close(self) -> None:
         """Close the home, if it was opened; an open turn stays open in the log."""
         if self.opened.is_set():
+            await self._open.handed.end()
             for told in (*self.app.model_catalog.notes, *await self.app.upkeep.tidy()):
                 self.screen.note(told)
             await self.app.close()
@@ -217,6 +220,7 @@ class ChatApp:
         self._guard = asyncio.create_task(self.session.driven())
         self._guard.add_done_callback(self._ended)
         self.app.conversations.toolbox(self.session).servers.begin()
+        self._open.handed.look()
         self.input.refresh()
 
     async def switch(self, session: "Session") -> None:
@@ -239,9 +243,18 @@ class ChatApp:
         finally:
             forget()
         left.watching.end()
+        await left.handed.end()
         await self.app.conversations.leave(left.session)
         self._show(session)
         self._watch_over()
+
+    def open_window(self) -> None:
+        """Open the window of the page that is handed over once more.
+
+        Raises:
+            BadInput: no open question hands one over, or its window is there.
+        """
+        self._open.handed.open_again()
 
     def must_rest(self) -> None:
         """Raises BadInput while a turn is running."""
@@ -254,7 +267,8 @@ class ChatApp:
         caps = self.app.loaded.config.limits
         transcript = TranscriptLines(money_capped=bool(caps.max_cost or caps.day_cost))
         watching = ConversationView(session, self.app.terminal_delivery(session), self.screen, transcript)
-        self._open = OpenConversation(session, watching)
+        handed = HandedPage(session, self.app.conversations, self.screen.note)
+        self._open = OpenConversation(session, watching, handed)
         session.live.watch(lambda _: self.input.refresh())
 
     # -- what the person does -----------------------------------------------------------------------------------
@@ -388,9 +402,9 @@ class ChatApp:
         match answer:
             case Yes(scope=scope, days=days, answer=words):
                 until = wall_clock() + days * DAY_MS if days else 0
-                await self.session.approve(questions[0].call, by=OWNER, scope=scope, until=until, answer=words)
+                await self.session.approve(questions[0], by=OWNER, scope=scope, until=until, answer=words)
             case No():
-                await self.session.refuse(questions[0].call, by=OWNER)
+                await self.session.refuse(questions[0], by=OWNER)
             case NewMessage():
                 await self.say(text)
 
@@ -417,7 +431,7 @@ class ChatApp:
         """Attach the files that a message names by an @; of one that cannot be it is said, and the words go on. Where
         the workspace is not a folder of this machine a path is a word: the model reads the file there.
         """
-        from angelia.faces.cli.chat.mentions import mentioned_files
+        from angelia.faces.words.mentions import mentioned_files
         from angelia.service.places.presets import kept
 
         at = kept(self.app.loaded.config.sandbox, self.session.sandbox, self.session.preset)

@@ -1,6 +1,7 @@
 """What the terminal lends to a command, and how it shows what a command comes to."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -13,6 +14,7 @@ from angelia.faces.words.call_output import CallOutput, WholeOutput, whole_lines
 from angelia.faces.words.output import clipboard
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine
 from angelia.faces.words.widths import table
+from angelia.path_queries import is_folder
 from angelia.sandboxes.registry import SPECS
 from angelia.service.command_port import (
     CommandPlace,
@@ -106,7 +108,7 @@ class TerminalCommandPort:
         """See the port; in the folder that this conversation is about, if none is named."""
         await self._chat.ready.wait()
         where = Path(folder).expanduser() if folder else self._chat.folder
-        if not where.is_dir():
+        if not is_folder(where):
             raise BadInput(f"{where} is no folder.", then="Example: /new ~/projects/garden")
         self._chat.must_rest()
         self._wanted = sandbox or self._sandbox
@@ -210,6 +212,10 @@ class TerminalCommandPort:
         """See the port."""
         await self._chat.talk()
 
+    def open_window(self) -> None:
+        """See the port."""
+        self._chat.open_window()
+
     def leave(self) -> None:
         """See the port."""
         self._chat.leave()
@@ -247,7 +253,7 @@ class TerminalCommandPort:
 def completions(chat: "ChatApp") -> "Completions":
     """What Tab offers in this conversation."""
     from angelia.faces.cli.chat.completion import Completions
-    from angelia.faces.cli.chat.mentions import MentionableFiles
+    from angelia.faces.words.mentions import MentionableFiles
 
     def prompts() -> "Sequence[ServedPrompt]":
         return chat.app.conversations.toolbox(chat.session).servers.known_prompts if chat.ready.is_set() else ()
@@ -260,7 +266,7 @@ def completions(chat: "ChatApp") -> "Completions":
         chat.choices.of_commands(),
         frozenset({"/file", "/image", "/export"}),
         MentionableFiles(
-            lambda: chat.folder, lambda: chat.app.conversations.sandbox_of(chat.session), resources
+            lambda: chat.folder, lambda: nullcontext(chat.app.conversations.sandbox_of(chat.session)), resources
         ).offered,
         prompts,
     )

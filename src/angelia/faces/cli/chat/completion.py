@@ -8,7 +8,7 @@ from prompt_toolkit.document import Document
 
 from angelia.core.visible import visible_line
 from angelia.faces.cli.chat.choices import Choice, ChoicesOf, matching
-from angelia.faces.cli.chat.mentions import Offered, begun_mention, mention_of, ranked
+from angelia.faces.words.mentions import Offered, begun_mention, mention_of, ranked
 from angelia.faces.words.widths import cut
 
 if TYPE_CHECKING:

@@ -50,8 +50,8 @@ class ConversationView:
         self._began = session.turn.started_at
         self._long = False
         self._mine: set[DeliveryId] = set()
-        self._asked: set[CallId] = set()
-        self._printed: set[CallId] = set()
+        self._asked: set[tuple[CallId, str]] = set()
+        self._printed: set[tuple[CallId, str]] = set()
         for started in session.behind:
             self.now.begun(started)
         self._recall(session.log.entries)
@@ -235,18 +235,17 @@ class ConversationView:
 
     def is_shown(self, asked: e.ApprovalAsked) -> bool:
         """Whether a question stands on the screen, whole; before that no typed text answers it."""
-        return asked.call in self._printed
+        return (asked.call, asked.digest) in self._printed
 
     def _ask_oldest(self) -> None:
         """Put the oldest open question, once: the next one waits for its answer, so that a yes is to what is seen."""
         asked = next(iter(self._session.questions()), None)
-        if asked is None or asked.call in self._asked:
+        if asked is None or (name := (asked.call, asked.digest)) in self._asked:
             return
-        self._asked.add(asked.call)
-        call = asked.call
+        self._asked.add(name)
 
         async def printed() -> None:
-            self._printed.add(call)
+            self._printed.add(name)
 
         self._screen.put(TranscriptLine(Tone.QUESTION, f"{question_lines(asked)}\n{numbered(asked)}"))
         self._screen.then(printed)

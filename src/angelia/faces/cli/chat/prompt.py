@@ -34,8 +34,8 @@ from angelia.faces.cli.chat.input import (
     StopKey,
     Typed,
 )
-from angelia.faces.cli.chat.mentions import begun_mention
 from angelia.faces.words.call_output import WholeOutput
+from angelia.faces.words.mentions import begun_mention
 from angelia.faces.words.output import Painted, draw
 from angelia.service.files.attachments import pasted_paths
 

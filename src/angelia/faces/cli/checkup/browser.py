@@ -3,18 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
+from angelia.browsers.address import RemoteAddress
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.launch import why_not
 from angelia.browsers.port import ActFailed, BrowserMissing
 from angelia.core.errors import AngeliaError, PolicyDenied
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.service.app import App
+from angelia.service.browser_address import remote_browser
 
 
 async def look_at_browser(app: App) -> AsyncIterator[CheckResult]:
     """A page is asked for that may not be reached: the trial says that it was asked for, and that it was refused."""
-    if address := app.loaded.config.browser.address:
-        yield await _elsewhere(address)
+    if remote := remote_browser(app.loaded, lambda: app.secret_refs):
+        yield await _elsewhere(remote)
         return
     if missing := await asyncio.to_thread(why_not):
         yield absent("browser", missing.what.rstrip("."), missing.then.rstrip("."))
@@ -39,11 +41,11 @@ async def look_at_browser(app: App) -> AsyncIterator[CheckResult]:
         await browser.close()
 
 
-async def _elsewhere(address: str) -> CheckResult:
+async def _elsewhere(remote: RemoteAddress) -> CheckResult:
     async def nothing(origin: str, _host: str, _port: int) -> Sequence[str]:
         raise PolicyDenied(f"{origin} is not reached.", "This is a trial.")
 
-    browser = ChromiumBrowser(nothing, remote=address)
+    browser = ChromiumBrowser(nothing, remote=remote)
     try:
         await browser.opened()
     except BrowserMissing as missing:

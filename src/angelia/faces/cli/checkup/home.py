@@ -80,7 +80,7 @@ async def _stored(app: App, problems: Sequence[str]) -> CheckResult:
     count = len(await app.transcript.conversations(OWNER, 1_000_000))
     files = f" with its files in {app.loaded.config.blobs}" if app.loaded.config.blobs else ""
     wall = f", and {viewer} reads for others" if (viewer := app.loaded.config.store_viewer) else ""
-    return well("store", f"{app.loaded.home}{files} is in order ({count} conversations){wall}")
+    return well("store", f"{app.loaded.home}{files} is in order ({count} conversation{'s' * (count != 1)}){wall}")
 
 
 async def _rebuilt(app: App) -> str:

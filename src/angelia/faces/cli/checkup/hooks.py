@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from angelia.core.entry import HookEvent, HookOutcome
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
+from angelia.path_queries import is_folder
 from angelia.service.app import App
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ async def look_at_hooks(app: App) -> AsyncIterator[CheckResult]:
     has seen are among them; of those that they have not, it is said that they are not run.
     """
     here = Path.cwd()
-    listed = ((above / ".angelia" / "hooks").is_dir() for above in (here, *here.parents))
+    listed = (is_folder(above / ".angelia" / "hooks") for above in (here, *here.parents))
     if not (app.loaded.config.hooks or (app.loaded.home / "pinned-hooks").is_dir() or any(listed)):
         return
     from angelia.service.hooks.project_hooks import RunHook, hooks_in_force

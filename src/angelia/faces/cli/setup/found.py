@@ -9,7 +9,7 @@ from angelia.models.catalog.credentials import NO_KEY
 from angelia.models.catalog.listing import list_models
 from angelia.models.local.weights import WEIGHTS, offered_weights, weights_path
 from angelia.service.models.catalog import ModelCatalog
-from angelia.service.models.choice import at_hand, local_vendors
+from angelia.service.models.choice import at_hand, listed_in_place, local_vendors, placed_at, vendors_with_keys
 
 _MOST_OF_A_SERVER = 3
 """Models of one local server that are offered; all can be typed."""
@@ -34,6 +34,10 @@ class OfferedModel(Struct, frozen=True):
 async def models_at_hand(catalog: ModelCatalog) -> list[OfferedModel]:
     """Best first: those of vendors whose keys are here, those of servers on this machine, the embedded one."""
     found = [OfferedModel(spec, f"a key of {spec.partition(':')[0]} is here") for spec in at_hand(catalog)]
+    for vendor in vendors_with_keys(catalog):
+        if address := placed_at(vendor, catalog):
+            there = (await listed_in_place(vendor, catalog))[:_MOST_OF_A_SERVER]
+            found += [OfferedModel(f"{vendor}:{one.model}", f"at {address}, with your key") for one in there]
     for vendor in await local_vendors(catalog):
         row = catalog.rows[vendor]
         client = await catalog.client(row)

@@ -12,6 +12,7 @@ from angelia.core.errors import AngeliaError
 from angelia.faces.cli.checkup.check_result import CheckState
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.setup.found import OfferedModel, models_at_hand
+from angelia.faces.cli.transfer_progress import moving
 from angelia.faces.cli.weights import fetched, known_weights
 from angelia.faces.words.output import asked, sure
 from angelia.faces.words.steps import Option, done, failed, note, picked
@@ -22,7 +23,8 @@ from angelia.service.app import App
 from angelia.service.models.choice import FAVOURITES
 from angelia.service.secrets.store import KeptSecret, SecretStore
 from angelia.service.settings.config import home_folder, load
-from angelia.service.settings.config_file import ConfigFile, write_private
+from angelia.service.settings.config_file import ConfigFile
+from angelia.service.settings.private_file import write_private
 
 _MOST_LISTED = 12
 """Models of a server that are shown to choose from."""
@@ -184,7 +186,8 @@ def _get_weights(spec: str, *, ask: bool = False) -> bool:
     weights = known_weights(name)
     if ask and not sure(f"Get {weights.title} now: {weights.size / 1e6:,.0f} MB?", usual=True):
         return False
-    asyncio.run(fetched(weights, folder, note))
+    with moving(weights.name) as told:
+        asyncio.run(fetched(weights, folder, told))
     return True
 
 

@@ -1,19 +1,21 @@
-"""`/a2a` and the card: tasks begun, followed, looked at, listed and cancelled by other agents with a key of the API."""
+"""`/a2a` and the card: tasks begun, followed, told elsewhere, listed and cancelled by agents with a key of the API."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import ConversationId
 from angelia.faces.web.a2a.card import CALL_PATH, CARD_PATH, agent_card
+from angelia.faces.web.a2a.push_configs import PushConfig, only
+from angelia.faces.web.a2a.pushes import TaskPushes
 from angelia.faces.web.a2a.rpc import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
-    NO_PUSH,
     NO_VERSION,
     NOT_CANCELABLE,
     PARSE_ERROR,
@@ -29,15 +31,15 @@ from angelia.faces.web.a2a.task_message import SendRequest, content_of, require_
 from angelia.faces.web.a2a.task_object import message_key, state_of, task_id, task_object
 from angelia.faces.web.a2a.task_stream import task_stream
 from angelia.faces.web.api_keys import ApiKey, KeyScope
-from angelia.faces.web.guards import RouteGuard
-from angelia.faces.web.request import RequestRefused, RouteRequest, RouteResponse, StreamedResponse, json_response
-from angelia.faces.web.routes import Route
-from angelia.faces.web.server_sent_events import MIME, last_seen
+from angelia.faces.web.asgi.guards import RouteGuard
+from angelia.faces.web.asgi.request import RequestRefused, RouteRequest, RouteResponse, StreamedResponse, json_response
+from angelia.faces.web.asgi.routes import Route
+from angelia.faces.web.asgi.server_sent_events import MIME, last_seen
 from angelia.faces.web.v1.chat_completions import unless_gone
 from angelia.faces.web.v1.intake import MOST_BODY
 from angelia.faces.web.v1.response_request import conversation_in, conversation_name
-from angelia.faces.web.v1.turn import FollowedTurn
-from angelia.faces.web.v1.turns import USUAL, ApiTurns, ProgramMessage, TurnPlace, place_in
+from angelia.faces.web.v1.turn import FollowedTurn, StoredTurn
+from angelia.faces.web.v1.turns import USUAL, ApiTurns, ProgramMessage, place_in
 
 if TYPE_CHECKING:
     from angelia.service.app import App
@@ -47,9 +49,8 @@ T = TypeVar("T")
 MOST_LISTED, USUALLY_LISTED = 100, 50
 """Tasks on one page of a list."""
 
-_PUSH = frozenset(
-    f"{verb}TaskPushNotificationConfig{s}" for verb in ("Create", "Get", "Delete", "List") for s in ("", "s")
-)
+MOST_LOOKED_AT = 200
+"""Contexts whose tasks are listed where none is named: those that were used last."""
 
 
 class _TaskNamed(Struct, rename="camel"):
@@ -66,11 +67,17 @@ class _TasksOf(Struct, rename="camel"):
     include_artifacts: bool = False
 
 
+class _PushNamed(Struct, rename="camel"):
+    task_id: str
+    id: str = ""
+
+
 class CallRoutes:
     """The handlers."""
 
-    def __init__(self, app: "App", turns: ApiTurns) -> None:
+    def __init__(self, app: "App", turns: ApiTurns, pushes: TaskPushes) -> None:
         self._app, self._turns = app, turns
+        self._pushes = pushes
         self._methods: Mapping[str, Callable[[RouteRequest, RpcCall], Awaitable[RouteResponse | StreamedResponse]]] = {
             "SendMessage": self._send,
             "SendStreamingMessage": self._send_streaming,
@@ -78,6 +85,10 @@ class CallRoutes:
             "ListTasks": self._list,
             "CancelTask": self._cancel,
             "SubscribeToTask": self._subscribe,
+            "CreateTaskPushNotificationConfig": self._push,
+            "GetTaskPushNotificationConfig": self._push_config,
+            "ListTaskPushNotificationConfigs": self._push_configs,
+            "DeleteTaskPushNotificationConfig": self._no_push,
         }
 
     def routes(self) -> list[Route]:
@@ -104,8 +115,6 @@ class CallRoutes:
     def _method(self, call: RpcCall) -> Callable[[RouteRequest, RpcCall], Awaitable[RouteResponse | StreamedResponse]]:
         if call.jsonrpc != "2.0":
             raise CallRefused(INVALID_REQUEST, f"`jsonrpc` is {call.jsonrpc[:20]!r}, expected '2.0'.")
-        if call.method in _PUSH:
-            raise CallRefused(NO_PUSH, "Nothing is sent to addresses.", then="Subscribe to the task, or ask for it.")
         if call.method == "GetExtendedAgentCard":
             raise CallRefused(UNSUPPORTED, "There is one card, for everybody.")
         if call.method not in self._methods:
@@ -131,6 +140,15 @@ class CallRoutes:
         """The turn that a message opens, or has opened."""
         key = _speaking(request)
         require_possible(asked)
+        push = asked.configuration.task_push_notification_config
+        if push is not None:
+            await self._pushes.require_reachable(push)
+        turn = await self._said(key, asked)
+        if push is not None:
+            await self._pushes.add(key, request.origin, replace(push, task_id=task_id(turn)))
+        return turn
+
+    async def _said(self, key: ApiKey, asked: SendRequest) -> FollowedTurn:
         said = await content_of(asked.message, self._app.intake)
         stored_as = message_key(key.name, asked.message.message_id)
         async with self._turns.lock(stored_as):
@@ -138,7 +156,7 @@ class CallRoutes:
                 return _same(await self._turns.again(key, place), said)
             await self._turns.require_money(key)
             where = await self._context(key, asked)
-            message = ProgramMessage(stored_as, await self._turns.model(USUAL), said)
+            message = ProgramMessage(stored_as, await self._turns.model(key, USUAL), said)
             return await self._turns.begin(key, where, message)
 
     async def _context(self, key: ApiKey, asked: SendRequest) -> ConversationId | None:
@@ -195,16 +213,16 @@ class CallRoutes:
         return self._streamed(request, call, turn)
 
     async def _list(self, request: RouteRequest, call: RpcCall) -> RouteResponse:
-        """The tasks of one context, the newest first."""
+        """The tasks of one context, or of all that the key sees, the newest first. They are read and not driven on."""
         asked, key = _params(call, _TasksOf), _key(request)
-        if not asked.context_id:
-            raise CallRefused(UNSUPPORTED, "Tasks are listed by their context.", then="Name it (`contextId`).")
-        own = conversation_in(asked.context_id)
-        await self._app.transcript.summary(key.principal, own)
-        entries = await self._app.transcript.entries(own)
-        places = [one.seq for one in entries if isinstance(one.fact, e.UserSaid) and _is_of(key, one.fact)]
-        turns = [await self._turns.again(key, TurnPlace(own, seq)) for seq in reversed(places)]
-        found = [one for one in turns if asked.status in ("", state_of(one.result()))]
+        turns = list[StoredTurn]()
+        for own in [conversation_in(asked.context_id)] if asked.context_id else await self._contexts(key):
+            await self._app.transcript.summary(key.principal, own)
+            entries = await self._app.transcript.entries(own)
+            places = [one.seq for one in entries if isinstance(one.fact, e.UserSaid) and _is_of(key, one.fact)]
+            turns += [StoredTurn(own, entries, seq) for seq in places]
+        newest = sorted(turns, key=lambda one: (one.entries[one.seq - 1].at, task_id(one)), reverse=True)
+        found = [one for one in newest if asked.status in ("", state_of(one.result()))]
         size = min(max(asked.page_size, 1), MOST_LISTED)
         skipped = next((at + 1 for at, one in enumerate(found) if task_id(one) == asked.page_token), 0)
         page = found[skipped : skipped + size]
@@ -213,6 +231,37 @@ class CallRoutes:
         return json_response(
             rpc_result(call.id, {"tasks": tasks, "nextPageToken": more, "pageSize": size, "totalSize": len(found)})
         )
+
+    async def _contexts(self, key: ApiKey) -> list[ConversationId]:
+        """The conversations of a key that were used last."""
+        used = await self._app.transcript.conversations(key.principal, MOST_LOOKED_AT, owner=key.principal, door=e.API)
+        return [one.id for one in used]
+
+    # -- where it is told ---------------------------------------------------------------------------------------------
+
+    async def _push(self, request: RouteRequest, call: RpcCall) -> RouteResponse:
+        key, config = _speaking(request), _params(call, PushConfig)
+        await self._turn(request, config.task_id)
+        await self._pushes.require_reachable(config)
+        return json_response(rpc_result(call.id, await self._pushes.add(key, request.origin, config)))
+
+    async def _push_config(self, request: RouteRequest, call: RpcCall) -> RouteResponse:
+        return json_response(rpc_result(call.id, await self._named_push(request, call)))
+
+    async def _push_configs(self, request: RouteRequest, call: RpcCall) -> RouteResponse:
+        task = _params(call, _PushNamed).task_id
+        await self._turn(request, task)
+        return json_response(rpc_result(call.id, {"configs": await self._pushes.configs.of(_key(request).name, task)}))
+
+    async def _no_push(self, request: RouteRequest, call: RpcCall) -> RouteResponse:
+        _speaking(request)
+        await self._pushes.end(await self._named_push(request, call))
+        return json_response(rpc_result(call.id, {}))
+
+    async def _named_push(self, request: RouteRequest, call: RpcCall) -> PushConfig:
+        named = _params(call, _PushNamed)
+        await self._turn(request, named.task_id)
+        return only(await self._pushes.configs.of(_key(request).name, named.task_id), named.id)
 
     async def _turn(self, request: RouteRequest, task: str) -> FollowedTurn:
         return await self._turns.again(_key(request), place_in(task))

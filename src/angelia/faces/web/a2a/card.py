@@ -23,7 +23,7 @@ def agent_card(origin: str) -> dict[str, Any]:
         "supportedInterfaces": [
             {"url": f"{origin}{CALL_PATH}", "protocolBinding": "JSONRPC", "protocolVersion": VERSION}
         ],
-        "capabilities": {"streaming": True, "pushNotifications": False, "extendedAgentCard": False},
+        "capabilities": {"streaming": True, "pushNotifications": True, "extendedAgentCard": False},
         "securitySchemes": {
             "key": {
                 "httpAuthSecurityScheme": {

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from angelia.core.errors import AngeliaError
-from angelia.faces.web.request import RouteResponse, json_response, status_of
+from angelia.faces.web.asgi.request import RouteResponse, json_response, status_of
 
 VERSION = "1.0"
 """Of the protocol. Newer ones of this major version are asked for in the same way."""
@@ -32,19 +32,11 @@ class RpcCall(Struct):
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 REFUSED = -32000
 """Ours, for what no code of the protocol says: a cap is spent, the store is busy."""
-TASK_NOT_FOUND, NOT_CANCELABLE, NO_PUSH, UNSUPPORTED, CONTENT_TYPE, NO_VERSION = (
-    -32001,
-    -32002,
-    -32003,
-    -32004,
-    -32005,
-    -32009,
-)
+TASK_NOT_FOUND, NOT_CANCELABLE, UNSUPPORTED, CONTENT_TYPE, NO_VERSION = -32001, -32002, -32004, -32005, -32009
 
 _REASONS: Mapping[int, str] = {
     TASK_NOT_FOUND: "TASK_NOT_FOUND",
     NOT_CANCELABLE: "TASK_NOT_CANCELABLE",
-    NO_PUSH: "PUSH_NOTIFICATION_NOT_SUPPORTED",
     UNSUPPORTED: "UNSUPPORTED_OPERATION",
     CONTENT_TYPE: "CONTENT_TYPE_NOT_SUPPORTED",
     NO_VERSION: "VERSION_NOT_SUPPORTED",
@@ -78,7 +70,7 @@ def code_of(error: AngeliaError) -> int:
             return REFUSED
 
 
-def rpc_result(call: CallId, result: Mapping[str, Any]) -> dict[str, Any]:
+def rpc_result(call: CallId, result: Any) -> dict[str, Any]:
     """What a call came to."""
     return {"jsonrpc": "2.0", "id": call, "result": result}
 

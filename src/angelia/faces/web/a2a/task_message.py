@@ -8,7 +8,8 @@ from msgspec import UNSET, Struct, UnsetType, field
 from angelia.core.content import Content, Text
 from angelia.core.errors import BadInput
 from angelia.core.text import clean
-from angelia.faces.web.a2a.rpc import CONTENT_TYPE, NO_PUSH, CallRefused
+from angelia.faces.web.a2a.push_configs import PushConfig
+from angelia.faces.web.a2a.rpc import CONTENT_TYPE, CallRefused
 from angelia.faces.web.v1.intake import media_from_base64, name_of_mime
 from angelia.store.media.measure import Intake
 
@@ -43,7 +44,7 @@ class SendConfiguration(Struct, rename="camel"):
     accepted_output_modes: list[str] = field(default_factory=list)
     history_length: int | None = None
     return_immediately: bool = False
-    task_push_notification_config: dict[str, Any] | None = None
+    task_push_notification_config: PushConfig | None = None
 
 
 class SendRequest(Struct, rename="camel"):
@@ -60,8 +61,6 @@ def require_possible(asked: SendRequest) -> None:
         CallRefused, BadInput: something is; says what.
     """
     modes = asked.configuration.accepted_output_modes
-    if asked.configuration.task_push_notification_config is not None:
-        raise CallRefused(NO_PUSH, "Nothing is sent to addresses.", then="Subscribe to the task, or ask how it stands.")
     if modes and not _WORDS.intersection(one.partition(";")[0].strip().lower() for one in modes):
         raise CallRefused(CONTENT_TYPE, f"Answers are words, and {', '.join(modes)[:200]} are wanted.")
     if not 0 < len(asked.message.message_id) <= _MOST_ID:

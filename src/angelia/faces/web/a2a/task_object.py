@@ -11,9 +11,10 @@ from angelia.faces.web.v1.chat_completions import failed
 from angelia.faces.web.v1.files import file_id
 from angelia.faces.web.v1.response_request import conversation_name
 from angelia.faces.web.v1.told_words import told_by_now
-from angelia.faces.web.v1.turn import FileForProgram, FollowedTurn, TurnResult
+from angelia.faces.web.v1.turn import FileForProgram, FollowedTurn, StoredTurn, TurnResult
 from angelia.faces.web.v1.turns import TurnPlace, key_of
 
+LoggedTurn = FollowedTurn | StoredTurn
 TaskState = Literal[
     "TASK_STATE_WORKING",
     "TASK_STATE_COMPLETED",
@@ -29,12 +30,12 @@ _KIND = "task"
 WAITS = "It waits for the yes of the person whose agent this is."
 
 
-def task_id(turn: FollowedTurn) -> str:
+def task_id(turn: LoggedTurn) -> str:
     """The id by which other agents know a turn: where it stands in the log."""
     return TurnPlace(turn.conversation, turn.seq).named(_KIND)
 
 
-def place_of(turn: FollowedTurn) -> dict[str, Any]:
+def place_of(turn: LoggedTurn) -> dict[str, Any]:
     """Which task an update is of."""
     return {"taskId": task_id(turn), "contextId": conversation_name(turn.conversation)}
 
@@ -54,14 +55,14 @@ def state_of(result: TurnResult) -> TaskState:
             return "TASK_STATE_FAILED" if failed(result) else "TASK_STATE_COMPLETED"
 
 
-def task_status(turn: FollowedTurn, result: TurnResult) -> dict[str, Any]:
+def task_status(turn: LoggedTurn, result: TurnResult) -> dict[str, Any]:
     """The state, since when, and why, where there is no answer or it waits for somebody."""
     state = state_of(result)
     status: dict[str, Any] = {"state": state, "timestamp": _time(result.ended or result.at)}
     why = ""
     if result.ending is not None and state != "TASK_STATE_COMPLETED":
         why = sentence_in_chat(result.ending)
-    elif result.ending is None and turn.session.questions():
+    elif result.ending is None and turn.waits():
         why = WAITS
     if why:
         own = {"messageId": f"{task_id(turn)}_status", "role": "ROLE_AGENT", "parts": [{"text": why}]}
@@ -69,11 +70,11 @@ def task_status(turn: FollowedTurn, result: TurnResult) -> dict[str, Any]:
     return status
 
 
-def words_by_now(turn: FollowedTurn, result: TurnResult) -> str:
+def words_by_now(turn: LoggedTurn, result: TurnResult) -> str:
     """The words of the answer, as far as they are stored."""
     told = told_by_now(turn)
     if result.ending is not None and state_of(result) == "TASK_STATE_COMPLETED":
-        told.rest(result.words, turn.session.log.entries)
+        told.rest(result.words, turn.entries)
     return told.told
 
 
@@ -82,14 +83,14 @@ def answer_artifact(words: str) -> dict[str, Any]:
     return {"artifactId": ANSWER, "name": "Answer", "parts": [{"text": words, "mediaType": "text/markdown"}]}
 
 
-def file_artifact(turn: FollowedTurn, file: FileForProgram, origin: str) -> dict[str, Any]:
+def file_artifact(turn: LoggedTurn, file: FileForProgram, origin: str) -> dict[str, Any]:
     """A file, which is had by the same key from where it says."""
     own = file_id(turn.conversation, file)
     part = {"url": f"{origin}/v1/files/{own}/content", "filename": file.media.name, "mediaType": file.media.blob.mime}
     return {"artifactId": own, "name": file.media.name, "parts": [part]}
 
 
-def task_object(turn: FollowedTurn, origin: str, history: int | None = None, *, whole: bool = True) -> dict[str, Any]:
+def task_object(turn: LoggedTurn, origin: str, history: int | None = None, *, whole: bool = True) -> dict[str, Any]:
     """A task as it stands. `history` is how many messages of the past are wanted at most, None for all. Without
     `whole` what it has come to is left out.
     """
@@ -113,9 +114,9 @@ def message_key(key: str, message: str) -> str:
     return f"{key}:a2a:{message}"
 
 
-def _message(turn: FollowedTurn) -> dict[str, Any]:
+def _message(turn: LoggedTurn) -> dict[str, Any]:
     """The message that began it."""
-    entry = turn.session.log.entries[turn.seq - 1]
+    entry = turn.entries[turn.seq - 1]
     parts = entry.fact.parts if isinstance(entry.fact, e.UserSaid) else ()
     own = key_of(entry).partition(":")[2].removeprefix("a2a:")
     return {"messageId": own, "role": "ROLE_USER", "parts": [{"text": _said(one)} for one in parts]} | place_of(turn)

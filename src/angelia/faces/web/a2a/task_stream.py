@@ -31,7 +31,7 @@ async def task_stream(turn: FollowedTurn, call: CallId, origin: str, after: int 
     """
     told = ToldWords()
     place = after or len(words_by_now(turn, turn.result()))
-    waiting = bool(turn.session.questions())
+    waiting = bool(turn.waits())
     yield _event(call, {"task": task_object(turn, origin, whole=not after)}, place)
     try:
         async for one in turn.events():
@@ -42,7 +42,7 @@ async def task_stream(turn: FollowedTurn, call: CallId, origin: str, after: int 
             if more := told.told[place:]:
                 yield _event(call, _added(turn, more, first=not place), len(told.told))
                 place = len(told.told)
-            if waiting != (waiting := bool(turn.session.questions())) and turn.result().ending is None:
+            if waiting != (waiting := bool(turn.waits())) and turn.result().ending is None:
                 yield _event(
                     call, {"statusUpdate": {**place_of(turn), "status": task_status(turn, turn.result())}}, place
                 )
@@ -51,7 +51,7 @@ async def task_stream(turn: FollowedTurn, call: CallId, origin: str, after: int 
         return
     result = turn.result()
     if state_of(result) == "TASK_STATE_COMPLETED":
-        told.rest(result.words, turn.session.log.entries)
+        told.rest(result.words, turn.entries)
     if more := told.told[place:]:
         yield _event(call, _added(turn, more, first=not place), len(told.told))
         place = len(told.told)

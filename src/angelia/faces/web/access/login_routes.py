@@ -14,9 +14,9 @@ from angelia.faces.web.access.logins import Logins, Visitor, cookie_for, cookie_
 from angelia.faces.web.access.passkeys import Passkeys, passkey_site
 from angelia.faces.web.access.password import PagePassword
 from angelia.faces.web.access.throttle import LoginThrottle, counted_address
-from angelia.faces.web.guards import RouteGuard
-from angelia.faces.web.request import NOTHING, RequestRefused, RouteRequest, RouteResponse, json_response
-from angelia.faces.web.routes import Route
+from angelia.faces.web.asgi.guards import RouteGuard
+from angelia.faces.web.asgi.request import NOTHING, RequestRefused, RouteRequest, RouteResponse, json_response
+from angelia.faces.web.asgi.routes import Route
 from angelia.service.audit import Audit
 from angelia.store.tables.key_value import KeyValue
 

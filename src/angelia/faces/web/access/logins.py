@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from angelia.core.errors import NotFound
 from angelia.core.ids import Clock
-from angelia.faces.web.request import RequestRefused
+from angelia.faces.web.asgi.request import RequestRefused
 from angelia.store.tables.key_value import KeyValue
 
 CODE_MS = 10 * 60 * 1000

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from angelia.core.errors import BadInput, MissingPart, NotFound
 from angelia.core.ids import Clock
 from angelia.core.text import clean
-from angelia.faces.web.request import RequestRefused
+from angelia.faces.web.asgi.request import RequestRefused
 from angelia.store.tables.key_value import KeyValue
 
 CHALLENGE_MS = 5 * 60 * 1000

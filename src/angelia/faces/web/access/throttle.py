@@ -12,7 +12,7 @@ from ipaddress import ip_address, ip_network
 from msgspec import Struct
 
 from angelia.core.ids import Clock
-from angelia.faces.web.request import TooManyAttempts
+from angelia.faces.web.asgi.request import TooManyAttempts
 
 _MINUTE_MS = 60 * 1000
 

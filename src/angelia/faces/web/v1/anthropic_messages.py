@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from angelia.core.errors import AngeliaError
 from angelia.faces.web.api_keys import ApiKey
-from angelia.faces.web.guards import RouteGuard
-from angelia.faces.web.request import RouteRequest, RouteResponse, StreamedResponse, json_response, status_of
-from angelia.faces.web.routes import Route
-from angelia.faces.web.server_sent_events import MIME
+from angelia.faces.web.asgi.guards import RouteGuard
+from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, StreamedResponse, json_response, status_of
+from angelia.faces.web.asgi.routes import Route
+from angelia.faces.web.asgi.server_sent_events import MIME
+from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.faces.web.v1.chat_completions import failed, finish_reason, unless_gone
 from angelia.faces.web.v1.chat_messages import (
     CalledFunction,
@@ -33,7 +34,6 @@ from angelia.faces.web.v1.refusals import NO_RETRY, ApiRefused, not_possible
 from angelia.faces.web.v1.told_words import ToldWords
 from angelia.faces.web.v1.turn import Beat, FollowedTurn, TurnResult
 from angelia.faces.web.v1.turns import ApiTurns, TurnPlace
-from angelia.faces.web.web_conversations import WebConversations
 
 if TYPE_CHECKING:
     from angelia.service.app import App

@@ -9,10 +9,11 @@ import msgspec
 from angelia.core import ending as end
 from angelia.core.errors import AngeliaError
 from angelia.faces.web.api_keys import ApiKey
-from angelia.faces.web.guards import RouteGuard
-from angelia.faces.web.request import RouteRequest, RouteResponse, StreamedResponse, json_response
-from angelia.faces.web.routes import Route
-from angelia.faces.web.server_sent_events import MIME
+from angelia.faces.web.asgi.guards import RouteGuard
+from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, StreamedResponse, json_response
+from angelia.faces.web.asgi.routes import Route
+from angelia.faces.web.asgi.server_sent_events import MIME
+from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.faces.web.v1.chat_messages import (
     ChatRequest,
     require_possible,
@@ -26,7 +27,6 @@ from angelia.faces.web.v1.refusals import ApiRefused, ending_error, error_object
 from angelia.faces.web.v1.told_words import ToldWords
 from angelia.faces.web.v1.turn import Beat, FollowedTurn, TurnResult
 from angelia.faces.web.v1.turns import ApiTurns, TurnPlace, place_in
-from angelia.faces.web.web_conversations import WebConversations
 
 if TYPE_CHECKING:
     from angelia.service.app import App
@@ -55,11 +55,14 @@ class ChatRoutes:
 
     # -- models -------------------------------------------------------------------------------------------------------
 
-    async def _models(self, _: RouteRequest) -> RouteResponse:
-        return json_response({"object": "list", "data": [_model_object(one) for one in await self._turns.models()]})
+    async def _models(self, request: RouteRequest) -> RouteResponse:
+        assert request.key is not None
+        models = await self._turns.models(request.key)
+        return json_response({"object": "list", "data": [_model_object(one) for one in models]})
 
     async def _model(self, request: RouteRequest) -> RouteResponse:
-        await self._turns.model(request.found["id"])
+        assert request.key is not None
+        await self._turns.model(request.key, request.found["id"])
         return json_response(_model_object(request.found["id"]))
 
     # -- completions --------------------------------------------------------------------------------------------------

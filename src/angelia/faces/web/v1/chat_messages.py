@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from angelia.core.content import Content, Media, Text
+from angelia.core.text import clean
 from angelia.faces.web.v1.intake import media_from_base64, media_from_url
 from angelia.faces.web.v1.offered_tools import ChatToolForm
 from angelia.faces.web.v1.refusals import ApiRefused, not_possible
@@ -175,9 +176,9 @@ async def contents(messages: list[ChatMessage], intake: Intake) -> list[Content]
 async def _content(part: MessagePart, intake: Intake, param: str) -> Content:
     match part:
         case TextPart(text=text):
-            return Text(text)
+            return Text(clean(text))
         case RefusalPart(refusal=refusal):
-            return Text(refusal)
+            return Text(clean(refusal))
         case ImagePart(image_url=ImageUrl(url=url)):
             return await media_from_url(intake, url, "", param)
         case AudioPart(input_audio=AudioData(data=data, format=kind)):

@@ -15,10 +15,10 @@ from angelia.core import entry as e
 from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId
 from angelia.faces.web.api_keys import ApiKey
+from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.faces.web.v1.chat_messages import ChatHistory, ChatMessage, canonical
 from angelia.faces.web.v1.files import shown_words
 from angelia.faces.web.v1.turn import turn_result
-from angelia.faces.web.web_conversations import WebConversations
 from angelia.store.tables.key_value import KeyValue
 
 _PREFIX = "api-past:"

@@ -7,10 +7,10 @@ from angelia.core.content import Media
 from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId
 from angelia.core.text import clean
-from angelia.faces.web.file_response import file_response
-from angelia.faces.web.guards import RouteGuard
-from angelia.faces.web.request import RouteRequest, RouteResponse, StreamedResponse, json_response
-from angelia.faces.web.routes import Route
+from angelia.faces.web.asgi.file_response import file_response
+from angelia.faces.web.asgi.guards import RouteGuard
+from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, StreamedResponse, json_response
+from angelia.faces.web.asgi.routes import Route
 from angelia.faces.web.v1.refusals import openai_error, unknown
 from angelia.faces.web.v1.turn import FileForProgram, TurnResult
 from angelia.store.log.transcript import Transcript

@@ -11,14 +11,14 @@ from angelia.core.content import Content, Text
 from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId
 from angelia.faces.web.api_keys import ApiKey
-from angelia.faces.web.request import RouteRequest
+from angelia.faces.web.asgi.request import RouteRequest
+from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.faces.web.v1.chat_messages import ChatHistory, ChatMessage, asked_in, contents, told_of_past
 from angelia.faces.web.v1.chat_past import ChatPast, KnownPast, instructions_digest
 from angelia.faces.web.v1.program_calls import brought_before, call_of, conversation_of, result_of, waits_for
 from angelia.faces.web.v1.refusals import ApiRefused
 from angelia.faces.web.v1.turn import FollowedTurn
 from angelia.faces.web.v1.turns import ApiTurns, ProgramMessage, message_key
-from angelia.faces.web.web_conversations import WebConversations
 
 if TYPE_CHECKING:
     from angelia.service.app import App
@@ -53,7 +53,7 @@ class HistoryTurns:
         assert request.key is not None
         key, asked = request.key, asked_in(messages)
         stored_as = message_key(request)
-        message = ProgramMessage(stored_as, await self._turns.model(named), offers=offers)
+        message = ProgramMessage(stored_as, await self._turns.model(key, named), offers=offers)
         message = replace(message, said=await contents(list(asked.said), self._intake))
         async with self._turns.lock(stored_as):
             if place := await self._turns.repeated(key, stored_as):

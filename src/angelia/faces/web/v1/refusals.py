@@ -3,7 +3,7 @@
 from angelia.core import ending as end
 from angelia.core.errors import AngeliaError
 from angelia.core.sentences import sentence_in_chat
-from angelia.faces.web.request import RequestRefused, RouteResponse, json_response, status_of
+from angelia.faces.web.asgi.request import RequestRefused, RouteResponse, json_response, status_of
 
 NO_RETRY = {"x-should-retry": "false"}
 """The official SDKs send a request again by themselves after a 409, 429 or 5xx, unless they are told not to: of a turn

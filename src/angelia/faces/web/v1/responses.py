@@ -18,10 +18,11 @@ from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import ConversationId
 from angelia.engine.state import waits_for_program
 from angelia.faces.web.api_keys import ApiKey
-from angelia.faces.web.guards import RouteGuard
-from angelia.faces.web.request import RouteRequest, RouteResponse, StreamedResponse, json_response
-from angelia.faces.web.routes import Route
-from angelia.faces.web.server_sent_events import MIME
+from angelia.faces.web.asgi.guards import RouteGuard
+from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, StreamedResponse, json_response
+from angelia.faces.web.asgi.routes import Route
+from angelia.faces.web.asgi.server_sent_events import MIME
+from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.faces.web.v1.chat_completions import BEAT, failed, unless_gone
 from angelia.faces.web.v1.files import file_lines
 from angelia.faces.web.v1.history_turns import HistoryTurns
@@ -39,7 +40,6 @@ from angelia.faces.web.v1.response_request import (
 from angelia.faces.web.v1.told_words import ToldWords, told_by_now
 from angelia.faces.web.v1.turn import Beat, FollowedTurn, TurnResult
 from angelia.faces.web.v1.turns import ApiTurns, TurnPlace, key_of, place_in
-from angelia.faces.web.web_conversations import WebConversations
 from angelia.tools.program.handed_over import offered_tools
 
 if TYPE_CHECKING:

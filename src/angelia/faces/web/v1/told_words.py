@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.engine.reply_text import said_text, words_of
-from angelia.faces.web.v1.turn import FollowedTurn, Wrote
+from angelia.faces.web.v1.turn import FollowedTurn, StoredTurn, Wrote
 
 _APART = "\n\n"
 
@@ -70,10 +70,10 @@ class ToldWords:
         return more
 
 
-def told_by_now(turn: FollowedTurn) -> ToldWords:
+def told_by_now(turn: FollowedTurn | StoredTurn) -> ToldWords:
     """What a stream would have told of a turn by now, from the log alone; what it ended with is not added."""
     told = ToldWords()
-    for entry in turn.session.log.entries[turn.seq :]:
+    for entry in turn.entries[turn.seq :]:
         if isinstance(entry.fact, e.TurnClosed | e.CallsHandedOver):
             break
         told.stored(entry.fact)

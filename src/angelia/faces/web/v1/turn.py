@@ -13,10 +13,13 @@ from angelia.core import entry as e
 from angelia.core.content import Media, Text
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.engine import live
+from angelia.engine.background import BackgroundWork
 from angelia.engine.reply_text import words_of
+from angelia.engine.state import Turn, advance
+from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.faces.web.v1.program_calls import ProgramCall, handed_over
 from angelia.faces.web.v1.refusals import ApiRefused
-from angelia.faces.web.web_conversations import WebConversations
+from angelia.service.conversation.open_questions import open_questions
 from angelia.service.conversation.session import Session
 
 _ASIDE = frozenset({"notice", "question"})
@@ -109,6 +112,23 @@ def turn_result(entries: Sequence[e.Entry], seq: int) -> TurnResult:
     return TurnResult(seq, at, model, told, tuple(files), total, ending, ended, tuple(deliveries), handed)
 
 
+class StoredTurn:
+    """A turn as its log has it now, which nobody follows and nothing drives on."""
+
+    def __init__(self, conversation: ConversationId, entries: Sequence[e.Entry], seq: int) -> None:
+        self.conversation, self.entries = conversation, entries
+        self.seq = seq
+
+    def result(self) -> TurnResult:
+        """What it has come to."""
+        return turn_result(self.entries, self.seq)
+
+    def waits(self) -> bool:
+        """Whether something waits for a person."""
+        children = [one for one in BackgroundWork().now(self.entries) if one.child]
+        return bool(open_questions(advance(Turn(), self.entries), self.entries, children))
+
+
 class FollowedTurn:
     """Follows the turn that a message opens, from before it is said; or from the log, where it was said earlier.
 
@@ -129,6 +149,15 @@ class FollowedTurn:
     def conversation(self) -> ConversationId:
         """Whose turn it is."""
         return self.session.conversation
+
+    @property
+    def entries(self) -> Sequence[e.Entry]:
+        """The log of its conversation."""
+        return self.session.log.entries
+
+    def waits(self) -> bool:
+        """Whether something waits for a person."""
+        return bool(self.session.questions())
 
     def begin_at(self, seq: int) -> None:
         """It was opened by the message of this number; what is stored of it already comes first."""

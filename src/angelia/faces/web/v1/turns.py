@@ -15,13 +15,14 @@ from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, DeliveryId, sortable_id
 from angelia.engine.state import waits_for_program
 from angelia.faces.web.api_keys import ApiKey
-from angelia.faces.web.request import RouteRequest
+from angelia.faces.web.asgi.request import RouteRequest
+from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.faces.web.v1.program_calls import brought_before
 from angelia.faces.web.v1.refusals import ApiRefused, unknown
 from angelia.faces.web.v1.turn import FollowedTurn
-from angelia.faces.web.web_conversations import WebConversations
 from angelia.service.conversation.session import Session
 from angelia.service.models.choice import choose
+from angelia.service.people.budgets import budget_of, offered
 from angelia.tools.program.handed_over import offered_tools
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 USUAL = "angelia"
 """The name of whichever model the settings name."""
 
-_DAY_MS = 86_400_000
 _MOST_KEY = 200
 _PLACE = re.compile(r"[a-z]+[-_]([0-9a-z]{26})[-_]([1-9][0-9]{0,9})", re.ASCII)
 
@@ -94,23 +94,25 @@ class ApiTurns:
 
     # -- models -------------------------------------------------------------------------------------------------------
 
-    async def models(self) -> dict[str, str]:
-        """The models that a program may name, and what each is: the settings' own and its fallbacks.
+    async def models(self, key: ApiKey) -> dict[str, str]:
+        """The models that a program may name, and what each is: its presets, else the settings' own and its fallbacks.
 
         Raises:
             ConfigError: there is no model.
         """
         config = self._app.loaded.config
+        if presets := offered(config, key.principal, (), "model"):
+            return {USUAL: presets[0]} | {spec: spec for spec in presets}
         own = (await choose(config.model, self._app.model_catalog, self._app.key_value, None)).spec
         return {USUAL: own} | {spec: spec for spec in (own, *config.fallback)}
 
-    async def model(self, named: str) -> str:
+    async def model(self, key: ApiKey, named: str) -> str:
         """What a name of a model stands for.
 
         Raises:
             ApiRefused: it is none of those that are offered.
         """
-        models = await self.models()
+        models = await self.models(key)
         if named not in models:
             raise ApiRefused(
                 404,
@@ -133,16 +135,13 @@ class ApiTurns:
         Raises:
             ApiRefused: it is.
         """
-        if not key.day_cost:
-            return
-        spent = await self._app.transcript.spent(key.principal, self._app.clock() // _DAY_MS * _DAY_MS)
-        if spent.cost >= key.day_cost * 1e6:
-            raise ApiRefused(
-                429,
-                f"The key {key.name} has cost ${spent.cost / 1e6:.4f} today, and its cap is ${key.day_cost:g}.",
-                "The day is UTC's.",
-                code="insufficient_quota",
-            )
+        quota = "insufficient_quota"
+        spent = await self._app.budgets.today(budget_of(key.principal, key.day_cost)) if key.day_cost else 0
+        if spent and spent >= key.day_cost * 1e6:
+            told = f"The key {key.name} has cost ${spent / 1e6:.4f} today, and its cap is ${key.day_cost:g}."
+            raise ApiRefused(429, told, "The day is UTC's.", code=quota)
+        if told := await self._app.budgets.spent(key.principal):
+            raise ApiRefused(429, told, code=quota)
 
     async def begin(self, key: ApiKey, conversation: ConversationId | None, message: ProgramMessage) -> FollowedTurn:
         """Store what a program says under a key that nothing is stored under, and have it answered.

@@ -16,6 +16,7 @@ _COMPOSE = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
 _CHECK = str(Path(__file__).with_name("harbor_check.py"))
 _TEST_SECONDS = 600.0
 """What tests have where the task does not say (harbor, `VerifierConfig.timeout_sec`)."""
+_LEAVE_OUT = "Leave it out, or let --leave-out do so."
 _UNMET = {
     "steps": "has several steps",
     "environment.env": "gives its container variables",
@@ -52,11 +53,11 @@ def harbor_row(folder: Path, table: Mapping[str, Any]) -> dict[str, Any]:
 def _of_harbor(folder: Path, table: Mapping[str, Any]) -> dict[str, Any]:
     for path, what in _UNMET.items():
         if _at(table, path):
-            raise BadInput(f"The task in {folder} {what} ({path}), which is not done here.", then="Leave it out.")
+            raise BadInput(f"The task in {folder} {what} ({path}), which is not done here.", then=_LEAVE_OUT)
     if _at(table, "verifier.environment_mode") == "separate":
-        raise BadInput(f"The task in {folder} {_UNMET['verifier.environment']}.", then="Leave it out.")
+        raise BadInput(f"The task in {folder} {_UNMET['verifier.environment']}.", then=_LEAVE_OUT)
     if str(_at(table, "environment.os") or "linux") != "linux":
-        raise BadInput(f"The task in {folder} wants another system than Linux.", then="Leave it out.")
+        raise BadInput(f"The task in {folder} wants another system than Linux.", then=_LEAVE_OUT)
     variables = _at(table, "verifier.env") or {}
     if wanted := sorted(name for name, value in variables.items() if "${" in str(value)):
         raise BadInput(
@@ -102,7 +103,7 @@ def _dockerfile(task: Path, folder: Path) -> str:
     """The folder of its Dockerfile, which is built; with further containers beside it would be half of the task."""
     composed = next((name for name in _COMPOSE if (folder / name).is_file()), "")
     if composed and (task / _INSTRUCTION).is_file():
-        raise BadInput(f"The task in {task} wants several containers ({composed}).", then="Leave it out.")
+        raise BadInput(f"The task in {task} wants several containers ({composed}).", then=_LEAVE_OUT)
     if not (folder / "Dockerfile").is_file():
         raise BadInput(f"The task in {task} has no image: there is no {folder / 'Dockerfile'}.")
     return str(folder.absolute())

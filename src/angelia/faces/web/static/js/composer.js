@@ -2,6 +2,7 @@
 import { html, names, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { at, post, upload } from "./api.js";
 import { Icon } from "./icons.js";
+import { useLater } from "./later.js";
 import { Nodes } from "./nodes.js";
 import { write } from "./outbox.js";
 import { Recorder } from "./recorder.js";
@@ -14,20 +15,27 @@ const byFinger = () => matchMedia("(pointer: coarse)").matches;
 
 /** @typedef {{key: number, name: string, size: number, id: string, trouble: string}} Upload */
 
+/** @param {any} props */
+function Naming(props) {
+  const { got } = useLater(() => import("./pages/rooms.js"));
+  return got ? html`<${got.Naming} ...${props} />` : null;
+}
+
 /** @param {string} id */
 const draftKey = (id) => `angelia.draft:${id}`;
 
 /**
- * @param {{id: string, turn: boolean, mode: string, waiting: boolean, sent: () => void, instead: ((words: string) => void) | null, begin?: () => Promise<string>}} props
- * `instead` takes the words as the answer to the question that waits; `begin` opens a conversation that is not there yet.
+ * @param {{id: string, turn: boolean, mode: string, waiting: boolean, sent: () => void, instead: ((words: string) => void) | null, begin?: () => Promise<string>, make?: () => Promise<string>}} props
+ * `instead` takes the words as the answer to the question that waits; `begin` opens a conversation that is not there yet, and goes there; `make` only makes it.
  */
-export function Composer({ id, turn, mode, waiting, sent, instead, begin }) {
+export function Composer({ id, turn, mode, waiting, sent, instead, begin, make = async () => id }) {
   const pen = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
   const [files, setFiles] = useState(/** @type {Upload[]} */ ([]));
   const [reply, setReply] = useState(/** @type {any} */ (null));
   const [over, setOver] = useState(false);
   const [choosing, setChoosing] = useState(false);
+  const [naming, setNaming] = useState(/** @type {{begun: string, from: number} | null} */ (null));
   const count = useRef(0);
 
   useLayoutEffect(() => {
@@ -42,6 +50,14 @@ export function Composer({ id, turn, mode, waiting, sent, instead, begin }) {
     const words = pen.current?.value || "";
     if (words) localStorage.setItem(draftKey(id), words);
     else localStorage.removeItem(draftKey(id));
+  };
+
+  /** What stands behind an @ up to the caret may be a name. */
+  const look = () => {
+    keep();
+    const field = /** @type {HTMLTextAreaElement} */ (pen.current);
+    const found = /(?<!\S)@("[^"\n]*|[^\s"]*)$/.exec(field.value.slice(0, field.selectionStart));
+    setNaming(found && { begun: found[1].replace('"', ""), from: found.index });
   };
 
   /** @param {Iterable<Blob>} given @param {string} [named] */
@@ -72,6 +88,7 @@ export function Composer({ id, turn, mode, waiting, sent, instead, begin }) {
     keep();
     setFiles([]);
     setReply(null);
+    setNaming(null);
     if (instead && text.trim() && !ready.length && !text.startsWith("/")) return instead(text);
     const conversation = begin ? await begin() : id;
     if (!conversation) {
@@ -141,8 +158,9 @@ export function Composer({ id, turn, mode, waiting, sent, instead, begin }) {
   return html`${reply && html`<section class="reply" aria-label="Answer to the command"><div class="text"><${Nodes} nodes=${reply.reply} />${reply.table && html`<div class="wide" tabindex="0" role="region" aria-label="Table"><table><tbody>${reply.table.map((/** @type {string[]} */ row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`}</div><button class="b bare sq" aria-label="Close the answer" onClick=${() => setReply(null)}><${Icon} name="close" /></button></section>`}
   <div class=${names("write", over && "over")}>
     ${files.length > 0 && html`<ul class="uploads" aria-label="Attached">${files.map((one) => html`<li key=${one.key} class=${one.trouble ? "bad" : ""}><${Icon} name=${one.trouble ? "failed" : "file"} /><span>${one.name}</span><span class="num">${one.trouble || (one.id ? size(one.size) : "is being stored…")}</span><button class="b bare" aria-label=${`Remove ${one.name}`} onClick=${() => setFiles((all) => all.filter((other) => other !== one))}><${Icon} name="close" /></button></li>`)}</ul>`}
+    ${naming && html`<${Naming} make=${make} ...${naming} field=${pen.current} done=${() => (setNaming(null), keep())} />`}
     <label class="sr" for="pen">Message</label>
-    <textarea id="pen" ref=${pen} rows="1" placeholder=${over ? "Drop the files here" : waiting ? "Say what to do instead" : turn ? "Say more; it is read at the next step" : "Write to Angelia"} onInput=${keep} onKeyDown=${key} onPaste=${paste}></textarea>
+    <textarea id="pen" ref=${pen} rows="1" placeholder=${over ? "Drop the files here" : waiting ? "Say what to do instead" : turn ? "Say more; it is read at the next step" : "Write to Angelia"} onInput=${look} onKeyDown=${key} onPaste=${paste}></textarea>
     <div class="under">
       <input type="file" multiple hidden ref=${picker} onChange=${(e) => (void take([...e.target.files]), (e.target.value = ""))} />
       <button class="b bare sq" aria-label="Attach files" onClick=${() => picker.current?.click()}><${Icon} name="clip" /></button>

@@ -14,6 +14,7 @@ const PATHS = {
   logins: "M4 7.5h8v6H4zM5.5 7.5V5a2.5 2.5 0 0 1 5 0v2.5M8 10v1.5",
   servers: "M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.01M5 11h.01",
   grants: "M8 2 13 4v4c0 3-2 5-5 6-3-1-5-3-5-6V4zM5.5 8l2 2 3-3.5",
+  audit: "M3.5 2.5h9v11h-9zM5.5 6l1 1 1.5-2M5.5 10.5l1 1 1.5-2M9.5 6.5h1.5M9.5 11h1.5",
   usage: "M3 13.5V8M7 13.5V3M11 13.5V6M2 13.5h12",
   doctor: "M2 8h3l1.5-4 3 8L11 8h3",
   settings: "M3 4.5h6M12 4.5h1M3 8h1M7 8h6M3 11.5h5M11 11.5h2M10.5 3v3M5.5 6.5v3M9.5 10v3",

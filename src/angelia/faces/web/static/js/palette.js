@@ -27,7 +27,7 @@ function choices() {
     { words: "Keys", key: "?", act: () => go("keys") },
   ];
   /** @type {[string, string, string?][]} */
-  const pages = [["overview", "Overview", "G O"], ["conversations", "Conversations"], ["receipts", "Receipts", "G R"], ["schedule", "Schedule", "G S"], ["notes", "Notes", "G N"], ["channels", "Channels", "G C"], ["skills", "Skills"], ["servers", "MCP servers"], ["grants", "Grants"], ["usage", "Usage and money"], ["logins", "Logins"], ["settings", "Settings"], ["doctor", "Doctor"]];
+  const pages = [["overview", "Overview", "G O"], ["conversations", "Conversations"], ["receipts", "Receipts", "G R"], ["schedule", "Schedule", "G S"], ["notes", "Notes", "G N"], ["channels", "Channels", "G C"], ["skills", "Skills"], ["servers", "MCP servers"], ["grants", "Grants"], ["audit", "Audit"], ["usage", "Usage and money"], ["logins", "Logins"], ["settings", "Settings"], ["doctor", "Doctor"]];
   return [
     ["Do", doing],
     ["Go to", [...conversations.value.map((talk) => ({ words: talk.title || "New conversation", hint: talk.waits ? "waits for you" : talk.open ? "at work" : when(talk.last_at), act: () => go("c", talk.id) })), ...pages.map(([page, words, key]) => ({ words, key, act: () => go(page) }))]],

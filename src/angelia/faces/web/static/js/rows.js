@@ -6,6 +6,7 @@ import { Nodes } from "./nodes.js";
 import { Calls } from "./calls.js";
 import { ReceiptRow } from "./receipt_row.js";
 import { toast } from "./toasts.js";
+import { withCode } from "./with_code.js";
 import { clock, door, dayName, duration, longDay, money, second } from "./words.js";
 
 /** @typedef {import("./fold.js").Item} Item */
@@ -76,7 +77,7 @@ function Asked({ asked, answer, finished }) {
   const what = !given ? "Not allowed" : answer.answer ? `“${answer.answer}”` : SCOPES[/** @type {keyof typeof SCOPES} */ (answer.scope)] || "Allowed";
   const whose = answer.by === "owner" || !answer.by ? "you" : answer.by;
   return html`<div class="note calm"><${Icon} name=${given ? "done" : "missed"} /><div><p>${what}, ${second(answer.at)}, by ${whose}${answer.door ? ` on ${door(answer.door)}` : ""}.</p>
-    <p class="cutline"><code>${asked.whole || asked.question}</code>${finished ? ` · ${finished.result || finished.status}${finished.seconds ? `, ${duration(finished.seconds)}` : ""}` : ""}${answer.why ? ` · ${answer.why}` : ""}</p></div></div>`;
+    <p class="cutline">${asked.whole ? html`<code>${asked.whole}</code>` : withCode(asked.question)}${finished ? ` · ${finished.result || finished.status}${finished.seconds ? `, ${duration(finished.seconds)}` : ""}` : ""}${answer.why ? ` · ${answer.why}` : ""}</p></div></div>`;
 }
 
 /** Children and processes that began together: one box, a row each. @param {{works: {started: any, ended: any}[], id: string}} props */

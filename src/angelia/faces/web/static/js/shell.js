@@ -16,7 +16,7 @@ export const PAGES = [
 ];
 /** @type {[string, import("./icons.js").IconName, string][]} */
 export const MORE = [
-  ["servers", "servers", "MCP servers"], ["grants", "grants", "Grants"], ["usage", "usage", "Usage"], ["doctor", "doctor", "Doctor"], ["logins", "logins", "Logins"], ["settings", "settings", "Settings"],
+  ["servers", "servers", "MCP servers"], ["grants", "grants", "Grants"], ["audit", "audit", "Audit"], ["usage", "usage", "Usage"], ["doctor", "doctor", "Doctor"], ["logins", "logins", "Logins"], ["settings", "settings", "Settings"],
 ];
 
 /** @param {{page: string, icon: import("./icons.js").IconName, word: string, here: boolean, count?: number}} props */

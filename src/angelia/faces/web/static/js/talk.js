@@ -98,9 +98,11 @@ function Unsent({ letter }) {
 /** The page on which a conversation begins. */
 export function NewTalk() {
   const { folder: here = "" } = useSignal(home) || {};
+  const made = useRef("");
+  const make = async () => (made.current ||= (await post("/api/conversations", { folder: "", sandbox: "" })).id);
   const begin = async () => {
     try {
-      const { id } = await post("/api/conversations", { folder: "", sandbox: "" });
+      const id = await make();
       setTimeout(() => go("c", id), 50);
       return id;
     } catch (error) {
@@ -109,5 +111,5 @@ export function NewTalk() {
     }
   };
   return html`<${Top} title="New conversation" sub=${folder(here)} back=${true} /><div class="talk alone"><div class="stream"><div class="roll fill"><${Empty} icon="talk" title="Nothing said yet">Write below. It is in the log from its first message on.<//></div>
-    <div class="dock"><div class="dockin"><${Composer} id="new" turn=${false} mode="" waiting=${false} sent=${() => {}} instead=${null} begin=${begin} /></div></div></div></div>`;
+    <div class="dock"><div class="dockin"><${Composer} id="new" turn=${false} mode="" waiting=${false} sent=${() => {}} instead=${null} begin=${begin} make=${make} /></div></div></div></div>`;
 }

@@ -10,19 +10,13 @@ import { Receipts } from "./receipts.js";
 import { Schedule } from "./schedule.js";
 
 /** @type {Record<string, any>} */
-const PAGES = { overview: Overview, conversations: Conversations, receipts: Receipts, schedule: Schedule, live: Browser };
+const PAGES = { overview: Overview, conversations: Conversations, receipts: Receipts, schedule: Schedule };
 
 /** One that is fetched first; the overview for what nobody knows. @param {{page: string, id: string, rest: string}} props */
 function Room({ page, id, rest }) {
   const { got, error, again } = useLater(() => import("./rooms.js"));
   const Shown = got?.ROOMS[page] || Overview;
   return got ? html`<${Shown} id=${id} rest=${rest} />` : html`<${Top} title=${sentence(page)} />${error ? html`<${Failure} error=${error} again=${again} />` : html`<${Skeleton} />`}`;
-}
-
-/** @param {{id: string}} props */
-function Browser({ id }) {
-  const { got, error, again } = useLater(() => import("./live.js"));
-  return got ? html`<${got.Live} key=${id} id=${id} />` : html`<${Top} title="Browser" />${error ? html`<${Failure} error=${error} again=${again} />` : html`<${Skeleton} />`}`;
 }
 
 /** @param {string} name */

@@ -1,7 +1,7 @@
 // All conversations, of all doors: by title, folder, door, or by what was said in them.
-import { html, useEffect, useState } from "../html.js";
+import { html, useEffect, useRef, useState } from "../html.js";
 import { get } from "../api.js";
-import { changes } from "../home.js";
+import { changes, home } from "../home.js";
 import { Icon, State } from "../icons.js";
 import { link } from "../route.js";
 import { Top } from "../shell.js";
@@ -13,12 +13,14 @@ import { dayName, door, folder, when } from "../words.js";
 export function Conversations({ id, rest }) {
   const [words, setWords] = useState(id === "find" ? rest : "");
   const [where, setWhere] = useState("");
+  const [inside, setInside] = useState("");
+  const folders = useRef(/** @type {Set<string>} */ (new Set())).current; // of all rows that were here
   const [got, setGot] = useState(/** @type {any} */ (null));
   const [error, setError] = useState(/** @type {any} */ (null));
   const changed = useSignal(changes);
   /** @param {string} before @param {AbortSignal} [signal] */
   const read = async (before, signal) => {
-    const query = new URLSearchParams({ limit: "50", before, q: words.trim(), door: where });
+    const query = new URLSearchParams({ limit: "50", before, q: words.trim(), door: where, folder: inside });
     for (const [name, value] of [...query]) if (!value) query.delete(name);
     try {
       const answer = await get(`/api/conversations?${query}`, signal);
@@ -32,13 +34,14 @@ export function Conversations({ id, rest }) {
     const stop = new AbortController();
     const timer = setTimeout(() => void read("", stop.signal), words ? 150 : 0);
     return () => (clearTimeout(timer), stop.abort());
-  }, [words, where, changed]);
+  }, [words, where, inside, changed]);
   const talks = got?.conversations;
-  const doors = ["terminal", "web", "telegram", "discord", "slack", "matrix", "acp"];
+  for (const talk of talks || []) folders.add(talk.folder);
+  const { doors = [] } = useSignal(home) || {};
   let day = "";
   return html`<${Top} title="Conversations" sub="Of all doors"><a class="b" href=${link("new")}><${Icon} name="plus" /><span class="wideonly">New</span><span class="sr">New conversation</span></a><//>
     <div class="ld single"><section class="list" aria-label="Conversations"><div class="tools"><label class="field"><${Icon} name="find" /><input type="text" value=${words} aria-label="Search in all that was said" placeholder="Search in all that was said" onInput=${(e) => setWords(e.target.value)} /></label>
-      <div class="seg" role="group" aria-label="Door" tabindex="0"><button aria-pressed=${!where} onClick=${() => setWhere("")}>All</button>${doors.map((name) => html`<button aria-pressed=${where === name} onClick=${() => setWhere(name)}>${door(name)}</button>`)}</div></div>
+      <div class="ways"><div class="seg" role="group" aria-label="Door" tabindex="0"><button aria-pressed=${!where} onClick=${() => setWhere("")}>All</button>${doors.map((name) => html`<button aria-pressed=${where === name} onClick=${() => setWhere(name)}>${door(name)}</button>`)}</div>${folders.size > 1 && html`<select class="field" aria-label="Folder" value=${inside} onChange=${(e) => setInside(e.target.value)}><option value="">All folders</option>${[...folders].sort().map((path) => html`<option value=${path}>${folder(path)}</option>`)}</select>`}</div></div>
       <div class="rows" tabindex="0" role="region" aria-label="Conversations, list">
         ${error ? html`<${Failure} error=${error} again=${() => read("")} />` : !got ? html`<${Skeleton} />` : got.found ? html`${got.found.map((one) => html`<a href=${link("c", one.conversation, one.seq)}><${Icon} name="talk" /><span class="t">${one.title}</span><span class="num">${when(one.at)}</span><span class="d"><${Marked} line=${one.line} marks=${one.marks} /></span></a>`)}${!got.found.length && html`<${Empty} icon="find" title="Nothing found">Nobody said that, in any conversation.<//>`}`
           : talks.length ? talks.map((talk) => {

@@ -11,8 +11,10 @@ import { useSignal } from "../signal.js";
 import { Failure, Skeleton } from "../states.js";
 import { say, toast } from "../toasts.js";
 
-/** Pictures as they come, for as long as this is shown: one request at a time, and none while the tab is hidden. @param {string} path @param {(frame: {src: string, size: number[]}) => void} shown @param {(mine: boolean) => void} held @param {(error: any) => void} over */
-function watch(path, shown, held, over) {
+/** @typedef {{tabs: {name: string, site: string}[], shown: string, asks: string, takes_words: boolean}} Around */
+
+/** Pictures as they come, for as long as this is shown: one request at a time, and none while the tab is hidden. @param {string} path @param {(frame: {src: string, size: number[]}) => void} shown @param {(mine: boolean) => void} held @param {(state: Around) => void} around @param {(error: any) => void} over */
+function watch(path, shown, held, around, over) {
   const stop = new AbortController();
   let source = "";
   const seen = () => new Promise((done) => (document.visibilityState === "visible" ? done(null) : document.addEventListener("visibilitychange", done, { once: true })));
@@ -22,6 +24,8 @@ function watch(path, shown, held, over) {
       const came = await fetch(path, { signal: stop.signal, credentials: "same-origin" });
       if (!came.ok) throw new ApiError(came.status, (await came.json().catch(() => ({}))).error || {});
       held(came.headers.get("x-mine") === "yes");
+      const state = came.headers.get("x-state");
+      if (state) around({ asks: "", takes_words: false, ...JSON.parse(decodeURIComponent(state)) });
       if (came.status === 204) continue;
       const before = source;
       source = URL.createObjectURL(await came.blob());
@@ -40,6 +44,7 @@ export function Live({ id }) {
   const [error, setError] = useState(/** @type {any} */ (null));
   const [frame, setFrame] = useState(/** @type {{src: string, size: number[]} | null} */ (null));
   const [mine, setMine] = useState(false);
+  const [around, setAround] = useState(/** @type {Around | null} */ (null));
   const [busy, setBusy] = useState(false);
   const screen = useRef(/** @type {HTMLElement | null} */ (null));
   const bar = useRef(/** @type {HTMLElement | null} */ (null));
@@ -67,7 +72,13 @@ export function Live({ id }) {
 
   useEffect(() => {
     if (!view) return undefined;
-    return watch(path, (now) => ((hand.size = now.size), setFrame(now)), setMine, setError);
+    let shown = "";
+    const stands = (/** @type {Around} */ state) => {
+      if (state.shown !== shown) setFrame(null); // no page stands below another one's name
+      shown = state.shown;
+      setAround(state);
+    };
+    return watch(path, (now) => ((hand.size = now.size), setFrame(now)), setMine, stands, setError);
   }, [view]);
 
   useEffect(() => {
@@ -94,6 +105,8 @@ export function Live({ id }) {
       setBusy(false);
     }
   };
+  /** @param {string} what @param {object} given */
+  const tell = (what, given) => post(`${path}/${what}`, given).catch((why) => toast(/** @type {Error} */ (why).message));
   /** @param {string} words */
   const done = async (words) => {
     await hand.done;
@@ -111,12 +124,24 @@ export function Live({ id }) {
   if (error) return html`${top}<${Failure} error=${error} again=${() => setTries((n) => n + 1)} />`;
   return html`${top}<div class="livepage">
     <div class=${question ? "livebar waits" : "livebar"} ref=${bar}><div><p role="status">${question ? html`<b><${Icon} name="wait" cls="ic wait" />${question.question.split("\n")[0]}</b>` : html`<b>${mine ? "The page is in your hand" : "You are watching"}</b>`}</p>
+      ${around && html`<p>${around.tabs.find((tab) => tab.name === around.shown)?.site || "an empty page"}</p>`}
       <p>${mine ? "What you press and type goes to the page; Angelia waits. Esc leads back here." : "Take it over to press and type in it. Angelia neither acts nor looks meanwhile."}</p></div>
       <div class="go">${mine ? html`${!question && html`<button class="b main" aria-disabled=${busy} onClick=${() => take(false)}>Give it back</button>`}` : html`<button class="b main" aria-disabled=${busy || !frame} onClick=${() => frame && take(true)}>Take over</button>`}
         ${question?.choices.map((/** @type {string} */ words, /** @type {number} */ n) => html`<button class=${mine && !n ? "b main" : "b"} onClick=${() => done(words)}>${words}</button>`)}</div></div>
+    ${around && around.tabs.length > 1 && html`<div class="livetabs" role="group" aria-label="Tabs">${around.tabs.map((tab) => html`<button class="b bare" aria-pressed=${String(tab.name === around.shown)} onClick=${() => tell("tab", { name: tab.name })}>${tab.name} ${tab.site}</button>`)}</div>`}
+    ${around?.asks && html`<${Asks} key=${around.asks} around=${around} mine=${mine} decide=${(/** @type {boolean} */ accept, /** @type {string} */ text) => tell("dialog", { accept, text })} />`}
     ${frame ? html`<div class=${mine ? "screen mine" : "screen"} ref=${screen} tabindex="0" role=${mine ? "application" : "group"} aria-label=${mine ? "The page, in your hand. It is a picture: what stands on it cannot be read out. Escape leads back." : "The page, as a picture: what stands on it cannot be read out. Ask Angelia to read it to you."} onKeyDown=${keys} onPaste=${(/** @type {ClipboardEvent} */ event) => mine && hand.type(event.clipboardData?.getData("text") || "")} onContextMenu=${(/** @type {Event} */ event) => mine && event.preventDefault()}
       onPointerDown=${only(hand.down)} onPointerMove=${only(hand.move)} onPointerUp=${only(hand.up)} onPointerCancel=${only(hand.cancel)}><img src=${frame.src} width=${frame.size[0]} height=${frame.size[1]} alt="What the page looks like now" draggable=${false} /></div>` : html`<${Skeleton} />`}
     ${mine && html`<${Keys} hand=${hand} />`}</div>`;
+}
+
+/** What the page asks before it goes on, which no picture shows. @param {{around: Around, mine: boolean, decide: (accept: boolean, text: string) => void}} props */
+function Asks({ around, mine, decide }) {
+  const [words, setWords] = useState("");
+  const send = (/** @type {Event} */ event) => (event.preventDefault(), decide(true, words));
+  return html`<form class="livekeys" onSubmit=${send}><p role="alert"><b>${around.asks}</b></p>
+    ${mine && around.takes_words && html`<label class="field"><span class="sr">Your words for it</span><input type="text" value=${words} autocomplete="off" onInput=${(/** @type {any} */ event) => setWords(event.target.value)} /></label>`}
+    ${mine && html`<button class="b main">OK</button><button type="button" class="b" onClick=${() => decide(false, "")}>Cancel</button>`}</form>`;
 }
 
 /** For fingers and input methods: words are written here and go to where the page has its focus. @param {{hand: Hand}} props */

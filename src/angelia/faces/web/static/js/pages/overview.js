@@ -30,7 +30,7 @@ export function Overview() {
   const broken = receipts.filter((one) => one.status === "failed" || one.status === "unknown");
   const stopped = schedules.filter((one) => one.state !== "active" && one.why);
   const all = asked.length + broken.length + stopped.length;
-  const summary = about && [working.length ? `${count(working.length, "turn")} at work` : "Nothing is at work", receipts.length ? `${broken.length} of the last ${count(receipts.length, "delivery", "deliveries")} did not surely arrive` : ""].filter(Boolean).join(", ");
+  const summary = about && [working.length ? `${count(working.length, "turn")} at work` : "Nothing is at work", broken.length ? `${broken.length === receipts.length ? "" : `${broken.length} of `}the last ${receipts.length === 1 ? "delivery" : count(receipts.length, "delivery", "deliveries")} did not surely arrive` : receipts.length ? "no delivery is in doubt" : ""].filter(Boolean).join(", ");
   return html`<${Top} title="Overview" /><div class="page" tabindex="0" role="region" aria-label="Overview"><div class="wrap">
     <div class="head"><h2>${!about ? "Overview" : all ? `${count(all, "thing")} ${all === 1 ? "waits" : "wait"} for you` : "Nothing waits for you"}</h2><p>${summary ? `${summary}.` : ""}</p></div>
     <div><section class="part" aria-labelledby="w"><h2 id="w" class="sr">Waits for you</h2>

@@ -11,7 +11,7 @@ const pairs = (named) => Object.entries(named || {}).map(([name, value]) => `${n
 /** @param {{id: string}} props */
 export function Servers({ id }) {
   const { data, error, again } = useAnswer("/api/servers");
-  const rows = data?.servers.map((one) => ({ id: one.name, state: "done", word: "Set up", title: one.name, line: where(one) }));
+  const rows = data?.servers.map((one) => ({ id: one.name, state: "idle", word: "Set up", title: one.name, line: where(one) }));
   const server = data?.servers.find((one) => one.name === id);
   return html`<${ListDetail} page="servers" title="MCP servers" sub="Tools of other programs" find="Find in servers" rows=${rows || null} error=${error} again=${again} id=${id} empty=${html`<${Empty} icon="servers" title="No MCP server yet">angelia mcp says how to add one.<//>`}>
     ${server && html`<div><h2>${server.name}</h2><p class="mono">${where(server)}</p></div><section><h3>Details</h3><${Details} rows=${[["Environment", pairs(server.env)], ["Headers", pairs(server.headers)]]} /></section>`}<//>`;

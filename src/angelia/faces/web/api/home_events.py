@@ -1,0 +1,71 @@
+"""What changes in a whole home, told to every page that is open: which conversations have something new."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from angelia.core.errors import StoreClosed
+from angelia.core.principal import OWNER
+from angelia.faces.web.conversations.watched_conversation import BEAT_S, PageEvent
+from angelia.store.log.transcript import Transcript
+from angelia.store.tables.questions import WaitingQuestions
+
+_LOOK_S = 0.25
+"""How often it is looked for what somebody appended, while a page is open: one look is a read of shared memory."""
+_MOST_CHANGED = 50
+
+
+class HomeEvents:
+    """Looks while somebody listens, once for all who do."""
+
+    def __init__(self, transcript: Transcript, questions: WaitingQuestions) -> None:
+        self._transcript, self._questions = transcript, questions
+        self._readers: set[asyncio.Event] = set()
+        self._looking: asyncio.Task[None] | None = None
+
+    async def events(self) -> AsyncIterator[PageEvent]:
+        """How many questions wait, and which conversations have changed; a beat where nothing has."""
+        news = asyncio.Event()
+        self._readers.add(news)
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        place = -1
+        try:
+            while True:
+                news.clear()
+                place, changed = await self._transcript.changed(OWNER, place, _MOST_CHANGED)
+                waits = sum((await self._questions.counts(OWNER)).values())
+                yield PageEvent("home", {"waits": waits, "changed": changed})
+                while not await _heard(news):
+                    yield PageEvent("beat", {})
+        finally:
+            self._readers.discard(news)
+            if not self._readers:
+                self.close()
+
+    def close(self) -> None:
+        """Look no more."""
+        if self._looking:
+            self._looking.cancel()
+            self._looking = None
+
+    async def _look(self) -> None:
+        version = await self._transcript.version()
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            try:
+                now = await self._transcript.version()
+            except StoreClosed:
+                return
+            if now != version:
+                version = now
+                for news in self._readers:
+                    news.set()
+
+
+async def _heard(news: asyncio.Event) -> bool:
+    try:
+        async with asyncio.timeout(BEAT_S):
+            await news.wait()
+    except TimeoutError:
+        return False
+    return True

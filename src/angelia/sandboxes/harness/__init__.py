@@ -1,0 +1,1 @@
+"""Sandboxes that a harness of others runs, and lends to this process for a task."""

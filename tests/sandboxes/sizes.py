@@ -1,0 +1,7 @@
+"""How much the checks of the kit move in our tests."""
+
+from angelia.testing.sandboxes.acts import FULL, MB, Sizes
+from tests.examples import TIMES
+
+SIZES = FULL if TIMES else Sizes(sparse=128 * MB, real=64 * MB, output=128 * MB, files=2_000, races=60)
+"""More than a transfer may take of memory, some times; `make soak` moves the full ones."""
