@@ -39,7 +39,10 @@ class PageLine(Struct, frozen=True):
 
 
 class PageLook(Struct, frozen=True):
-    """What is in view, or the whole page. `above` and `below` count what can be acted on outside of the view."""
+    """What is in view, or the whole page. `above` and `below` count what can be acted on outside of the view.
+
+    `loading` is for how many seconds the page has not been all there, 0 once it is.
+    """
 
     url: str
     title: str
@@ -49,11 +52,17 @@ class PageLook(Struct, frozen=True):
     scroll: int = 0
     height: int = 0
     seen: int = 0
+    loading: float = 0.0
 
     def head(self) -> str:
-        """Title and address, and how far it is scrolled."""
+        """Title and address, how far it is scrolled, and whether it is all there."""
         at = f", at {self.scroll:,} of {self.height:,} px" if self.height > self.seen else ""
-        return f"{one_line(clean(self.title), 150) or '(no title)'} · {shorten(clean(self.url), 300)}{at}"
+        awaited = f", {self.awaited()}" if self.loading else ""
+        return f"{one_line(clean(self.title), 150) or '(no title)'} · {shorten(clean(self.url), 300)}{at}{awaited}"
+
+    def awaited(self) -> str:
+        """For how long it has not been all there."""
+        return f"still loading after {self.loading:.1f} s"
 
     def words(self) -> str:
         """All lines, with the counts of what is not in view; at most `MOST` characters."""
@@ -68,7 +77,7 @@ class PageLook(Struct, frozen=True):
                 held.append(f"… {len(lines) - len(held):,} more lines here; ask with `find`, or scroll")
                 break
             held.append(line)
-        return "\n".join([*above, *held, *below]) or "(nothing to see)"
+        return "\n".join([*above, *held, *below]) or f"(nothing to see{' yet' if self.loading else ''})"
 
 
 def read_look(told: dict[str, Any]) -> PageLook:
@@ -120,9 +129,10 @@ def changes(before: PageLook | None, after: PageLook) -> str:
         else:
             new.append(words)
     gone = sum(known.values())
+    awaited = [f"(The page is {after.awaited()}: look again.)"] if after.loading else []
     if not new and not gone:
-        return "Nothing in view has changed."
+        return " ".join(["Nothing in view has changed.", *awaited])
     shown = [f"+ {line}" for line in new[:_MOST_CHANGES]]
     more = [f"… {len(new) - _MOST_CHANGES:,} more new lines; look again for all"] if len(new) > _MOST_CHANGES else []
     went = [f"− {gone:,} {'line that was' if gone == 1 else 'lines that were'} in view before"] if gone else []
-    return shorten("\n".join([*shown, *more, *went]), MOST)
+    return shorten("\n".join([*shown, *more, *went, *awaited]), MOST)

@@ -7,6 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.console import Console
 from angelia.browsers.chromium.dialog import Dialog
@@ -52,7 +54,7 @@ class Tab:
         self.dialog: Dialog | None = None
         self.seen: PageLook | None = None
         self._cdp, self._session = cdp, session
-        self.frames = Frames(target, session, self._call, self.unless_asked, given)
+        self.frames = Frames(target, session, self._call, self._unless_held_up, given)
         self.secrets = SecretFields(self.frames, given)
         self._given, self._rules = given, rules
         self.console = Console(given)
@@ -112,10 +114,19 @@ class Tab:
             ActFailed: it could not be loaded, or did not in time; or the page asks something.
         """
         self.frames.page.moved()
-        answer = await self.unless_asked(self._call("Page.navigate", {"url": url}, seconds=LOADED_S))
+        answer = await self.unless_asked(self._begins(url))
         if failure := answer.get("errorText"):
             raise ActFailed(ActOutcome.NOT_LOADED, f"{url} could not be loaded: {failure}.")
         await self._loaded()
+
+    async def _begins(self, url: str) -> dict[str, Any]:
+        try:
+            return await self._call("Page.navigate", {"url": url}, seconds=LOADED_S)
+        except ActFailed as failed:
+            if failed.outcome is not ActOutcome.TIMED_OUT:
+                raise
+            why = f"{url} has shown nothing within {LOADED_S:g} s, and is still awaited. Look again, or go elsewhere."
+            raise ActFailed(ActOutcome.TIMED_OUT, why) from failed
 
     async def move(self, by: str) -> None:
         """`back`, `forward` or `reload`.
@@ -140,7 +151,7 @@ class Tab:
         if self._attaching:
             await asyncio.wait(self._attaching, timeout=SETTLED_S)
         told = await looked(self.frames, whole=whole, under=under)
-        look = read_look(told)
+        look = replace(read_look(told), loading=self._loading.page_for(asyncio.get_running_loop().time()))
         if not whole and not under:
             self.seen = look
         return look
@@ -338,15 +349,24 @@ class Tab:
 
     async def unless_asked(self, doing: Awaitable[T]) -> T:
         """What comes of it; a dialog holds up every answer until it is answered itself, so it is the answer."""
+        return await self._unless(doing, lambda: None)
+
+    async def _unless_held_up(self, doing: Awaitable[T]) -> T:
+        """The same for what is asked of the page's own process, which another page that is awaited holds up, too."""
+        return await self._unless(doing, lambda: self._loading.patience(asyncio.get_running_loop().time()))
+
+    async def _unless(self, doing: Awaitable[T], patience: Callable[[], float | None]) -> T:
         task = asyncio.ensure_future(doing)
         try:
             while not task.done():
                 self._news.clear()
                 if self.dialog is not None:
                     raise self._asks(self.dialog)
+                if (left := patience()) == 0:
+                    raise self._loading.awaited(asyncio.get_running_loop().time())
                 news = asyncio.ensure_future(self._news.wait())
                 try:
-                    await asyncio.wait({task, news}, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait({task, news}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     news.cancel()
             return task.result()
@@ -435,7 +455,7 @@ class Tab:
             return
         self.frames.page_moved(str(frame["id"]))
         self.url = str(frame["url"])
-        self._loading.page_moved()
+        self._loading.page_moved(str(frame["loaderId"]))
         self.console.page_moved()
 
     def _attach(self, session: str, target: dict[str, Any]) -> None:
