@@ -1,6 +1,5 @@
 """A real S3 server (moto) in a process of its own, and a line to it that fails on command."""
 
-import os
 import re
 import socket
 import subprocess
@@ -10,27 +9,26 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
+from pathlib import Path
 
 BUCKET = "bucket"
-_RUNNING = re.compile(rb"Running on http://127\.0\.0\.1:(\d+)")
 _CHUNK = 65_536
 
 
 @contextmanager
 def s3_server() -> Iterator[int]:
     """Its port; the bucket `BUCKET` is there."""
-    argv = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
-    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=dict(os.environ))
-    assert process.stderr is not None
+    argv = [sys.executable, "-P", str(Path(__file__).with_name("moto_process.py"))]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None
     try:
-        port = next(int(found[1]) for line in process.stderr if (found := _RUNNING.search(line)))
-        threading.Thread(target=process.stderr.read, daemon=True).start()
+        port = int(process.stdout.readline())
         ask(port, "PUT", f"/{BUCKET}")
         yield port
     finally:
         process.kill()
         process.wait()
-        process.stderr.close()
+        process.stdout.close()
 
 
 def ask(port: int, method: str, path: str, data: bytes = b"") -> bytes:
