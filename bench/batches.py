@@ -1,8 +1,12 @@
 """What tasks and long logs cost of our own: a task of one step, a fork of a long log, a long log in others' formats."""
 
 import asyncio
+import sqlite3
+import statistics
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 from angelia.core import ending as end
 from angelia.core import entry as e
@@ -16,8 +20,8 @@ from angelia.service.batches.tasks import Task
 from angelia.service.conversation.forks import fork_conversation
 from angelia.service.settings.config import load
 from angelia.store.log.transcript import Transcript
-from angelia.store.sql.database import Database
-from bench.rows import Row, row
+from angelia.store.sql.database import FILE, Database
+from bench.rows import Row, Yardstick, row
 from bench.runs import Benchmark, angelia, run
 from bench.startup import model_environment
 
@@ -30,7 +34,9 @@ _EXPORTED = 100_000
 def rows(bench: Benchmark, url: str) -> Iterator[Row]:
     """Tasks side by side, turn included, and forks of ten thousand entries."""
     yield row(f"a task of one step, {_SIDE_BY_SIDE} side by side, CPU", "ms", asyncio.run(_tasks(bench, url)))
-    yield row(f"a fork of {_LONG:,} entries, CPU", "ms", asyncio.run(_forks(bench)), 0.05)
+    forks, bare = asyncio.run(_forks(bench))
+    copied = Yardstick("the rows alone, in SQLite", bare)
+    yield row(f"a fork of {_LONG:,} entries, CPU", "ms", forks, 0.05, yardstick=copied)
     yield from asyncio.run(_exports(bench, url))
 
 
@@ -49,17 +55,35 @@ async def _tasks(bench: Benchmark, url: str) -> float:
     return took
 
 
-async def _forks(bench: Benchmark) -> list[float]:
-    db = Database.open(bench.place("forks") / "angelia")
+async def _forks(bench: Benchmark) -> tuple[list[float], float]:
+    """Seconds of our processor for each of some forks, and for each bare copy of the same rows between them."""
+    folder = bench.place("forks")
+    db = Database.open(folder / "angelia")
     transcript, source = Transcript(db), new_conversation()
     await transcript.append(source, _facts(_LONG))
-    took = []
-    for _ in range(bench.times):
-        began = time.process_time()
-        await fork_conversation(transcript, source, 0, wall_clock)
-        took.append(time.process_time() - began)
+    with closing(_rows_alone(folder / "angelia" / FILE, folder / "rows.db")) as rows_alone:
+        took, bare = [], []
+        for number in range(bench.times):
+            began = time.process_time()
+            await fork_conversation(transcript, source, 0, wall_clock)
+            took.append(time.process_time() - began)
+            began = time.process_time()
+            rows_alone.execute("INSERT INTO copies SELECT ?, * FROM entries", (number,))
+            bare.append(time.process_time() - began)
     db.close()
-    return took
+    return took, statistics.median(bare)
+
+
+def _rows_alone(log: Path, path: Path) -> sqlite3.Connection:
+    """A database with the entries of `log`, and a table for copies of them that has their keys and nothing more."""
+    rows = sqlite3.connect(path, isolation_level=None)
+    rows.execute("PRAGMA journal_mode = WAL")
+    rows.execute("PRAGMA synchronous = FULL")
+    rows.execute("ATTACH ? AS log", (str(log),))
+    rows.execute("CREATE TABLE entries AS SELECT seq, at, epoch, version, kind, body, sum FROM log.entries")
+    rows.execute("DETACH log")
+    rows.execute("CREATE TABLE copies (copy, seq, at, epoch, version, kind, body, sum, UNIQUE (copy, seq))")
+    return rows
 
 
 async def _exports(bench: Benchmark, url: str) -> list[Row]:

@@ -63,7 +63,7 @@ def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
     connection.execute("PRAGMA user_version = 7")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 4"):
+    with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 5"):
         Database.open(path.parent)
     assert path.read_bytes() == before
 

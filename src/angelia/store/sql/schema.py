@@ -1,6 +1,6 @@
 """The tables: one log, what is derived from it, and the little that is kept beside it."""
 
-VERSION = 4
+VERSION = 5
 """`PRAGMA user_version` of a database that this Angelia writes."""
 
 APPLICATION = 0x416E6731
@@ -336,6 +336,18 @@ FOURTH = (
     f"CREATE INDEX entries_decided ON entries (id) WHERE {DECIDED}",
 )
 """What makes one of version 4 of it."""
+
+FIFTH = (
+    "DROP TRIGGER entries_only_follow",
+    # SQLite takes -1 for an id that is yet to be given: to look for that took a tenth of what a fork's copying takes.
+    """
+    CREATE TRIGGER entries_only_follow BEFORE INSERT ON entries
+    WHEN EXISTS (SELECT 1 FROM entries WHERE conversation = NEW.conversation AND seq >= NEW.seq)
+        OR (NEW.id > 0 AND EXISTS (SELECT 1 FROM entries WHERE id = NEW.id))
+    BEGIN SELECT RAISE (ABORT, 'the log is append-only: an entry comes after all others'); END
+    """,
+)
+"""What makes one of version 5 of it; PostgreSQL gives ids by itself."""
 
 TABLES = tuple(one for one in FIRST if one.split()[:2] in (["CREATE", "TABLE"], ["CREATE", "INDEX"]))
 """Those of `FIRST` that make tables and indexes; the others are triggers, the full-text index, and first rows."""
