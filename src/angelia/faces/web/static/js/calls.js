@@ -67,13 +67,13 @@ function OneCall({ call, id }) {
   const bad = end && end.status !== "ok";
   const media = end?.parts?.filter((part) => part.media) || [];
   return html`<details class="tool"><summary><${Icon} name="chevron" cls="chev" />${call.running ? html`<span class="st live"><span class="dot"></span></span>` : html`<${Icon} name=${bad ? "failed" : call.waits ? "wait" : sign} cls=${bad ? "badsign" : call.waits ? "waitsign" : ""} />`}<b>${end ? did : does}</b><span class="mono">${object(call)}</span><span class=${names("res", bad && "bad")}>${result(call)}</span></summary>
-    <div class="inner"><${Opened} call=${call} id=${id} /></div></details>
+    <div class="inner"><${OpenedCall} call=${call} id=${id} /></div></details>
     ${end?.diffs?.map((diff) => html`<${Diff} key=${diff.path} diff=${diff} />`)}
     ${media.map((file) => html`<${Media} key=${file.part} id=${id} file=${file} />`)}`;
 }
 
 /** Everything of a call: its arguments whole, its output at its end. @param {{call: Call, id: string}} props */
-function Opened({ call, id }) {
+function OpenedCall({ call, id }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const end = call.finished;
   const words = call.output || (end?.parts || []).map((part) => part.text || "").join("\n");

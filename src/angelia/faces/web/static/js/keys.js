@@ -5,17 +5,16 @@ import { go, route } from "./route.js";
 import { Signal } from "./signal.js";
 import { toast } from "./toasts.js";
 
-const KEPT = "angelia.letters";
 /** Whether single letters do something. */
-export const letters = new Signal(localStorage.getItem(KEPT) !== "off");
-letters.watch((on) => localStorage.setItem(KEPT, on ? "on" : "off"));
+export const letters = new Signal(localStorage.getItem("angelia.letters") !== "off");
+letters.watch((on) => localStorage.setItem("angelia.letters", on ? "on" : "off"));
 
 /** @type {[string, string][]} */
 export const KEYS = [
   ["Ctrl K, ⌘ K", "Search or command"], ["Ctrl ., ⌘ .", "To the next that waits"], ["Y, N, L", "In a question: allow once, do not allow, allow for longer"], ["/", "Write"], ["Enter", "Send"], ["Shift Enter", "A new line"],
   ["Ctrl Enter, ⌘ Enter", "Send; it is read after this turn"], ["Esc", "Closes; twice stops the turn"], ["J, K", "Next row, row before"], ["O", "Open the row"], ["G then O R S N C", "Overview, receipts, schedule, notes, channels"], ["N", "New conversation"], ["?", "These keys"],
 ];
-const PAGES = /** @type {Record<string, string>} */ ({ o: "overview", r: "receipts", s: "schedule", n: "notes", c: "channels" });
+const AFTER_G = /** @type {Record<string, string>} */ ({ o: "overview", r: "receipts", s: "schedule", n: "notes", c: "channels" });
 
 let went = -Infinity;
 let escaped = -Infinity;
@@ -29,7 +28,7 @@ function move(step) {
   return true;
 }
 
-function escape() {
+function heedEscape() {
   const twice = performance.now() - escaped < 1000;
   escaped = performance.now();
   const { page, id } = route.value;
@@ -59,13 +58,13 @@ addEventListener("keydown", (event) => {
   } else if (mod && event.key === ".") {
     event.preventDefault();
     nextThatWaits();
-  } else if (event.key === "Escape" && !document.querySelector("dialog[open]")) escape();
+  } else if (event.key === "Escape" && !document.querySelector("dialog[open]")) heedEscape();
   else if (!typing && !mod && !event.altKey && letters.value && !document.querySelector("dialog[open]")) {
     const key = event.key.toLowerCase();
-    if (performance.now() - went < 1500 && PAGES[key]) {
+    if (performance.now() - went < 1500 && AFTER_G[key]) {
       went = -Infinity;
       event.preventDefault();
-      go(PAGES[key]);
+      go(AFTER_G[key]);
     } else if (key === "g") went = performance.now();
     else if (LETTERS[key]) {
       event.preventDefault();

@@ -3,16 +3,16 @@ import { waits } from "./home.js";
 import { Signal } from "./signal.js";
 import { count } from "./words.js";
 
-const KEPT = "angelia.notify";
+const NOTIFY = "angelia.notify";
 const can = typeof Notification !== "undefined";
 
 /** Whether it does. */
-export const notifies = new Signal(can && Notification.permission === "granted" && localStorage.getItem(KEPT) === "on");
+export const notifies = new Signal(can && Notification.permission === "granted" && localStorage.getItem(NOTIFY) === "on");
 
 /** Asks the browser for leave, or ends it. @param {boolean} on */
 export async function setNotifies(on) {
   const may = on && can && (await Notification.requestPermission()) === "granted";
-  localStorage.setItem(KEPT, may ? "on" : "off");
+  localStorage.setItem(NOTIFY, may ? "on" : "off");
   notifies.set(may);
   return may === on;
 }

@@ -5,7 +5,7 @@ import { Signal } from "./signal.js";
 
 /** @typedef {{conversation: string, key: string, text: string, arrival: string, files: {id: string, name: string, size: number}[], at: number, trouble: string}} Letter */
 
-const KEPT = "angelia.outbox";
+const OUTBOX = "angelia.outbox";
 
 /** @type {Signal<Letter[]>} */
 export const outbox = new Signal(/** @type {Letter[]} */ (read()));
@@ -14,7 +14,7 @@ const going = new Set();
 
 function read() {
   try {
-    return JSON.parse(localStorage.getItem(KEPT) || "[]");
+    return JSON.parse(localStorage.getItem(OUTBOX) || "[]");
   } catch {
     return [];
   }
@@ -23,7 +23,7 @@ function read() {
 /** @param {Letter[]} letters */
 function keep(letters) {
   outbox.set(letters);
-  localStorage.setItem(KEPT, JSON.stringify(letters));
+  localStorage.setItem(OUTBOX, JSON.stringify(letters));
 }
 
 /** The key is the letter's own for ever, so that a repeat is absorbed. @param {Omit<Letter, "key" | "at" | "trouble">} said */

@@ -8,10 +8,10 @@ import { Signal, useSignal } from "./signal.js";
 import { otherTheme } from "./theme.js";
 import { when } from "./words.js";
 
-const open = new Signal(false);
-export const openPalette = () => open.set(true);
-export const closePalette = () => open.set(false);
-export const paletteIsOpen = () => open.value;
+const opened = new Signal(false);
+export const openPalette = () => opened.set(true);
+export const closePalette = () => opened.set(false);
+export const paletteIsOpen = () => opened.value;
 
 /** @typedef {{words: string, hint?: string, key?: string, act: () => void}} Choice */
 
@@ -44,11 +44,11 @@ export function nextThatWaits() {
 }
 
 export function Palette() {
-  const shown = useSignal(open);
-  return shown ? html`<${Opened} />` : null;
+  const shown = useSignal(opened);
+  return shown ? html`<${OpenPalette} />` : null;
 }
 
-function Opened() {
+function OpenPalette() {
   const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const [words, setWords] = useState("");
   const [picked, setPicked] = useState(0);

@@ -10,7 +10,7 @@ import { Receipts } from "./receipts.js";
 import { Schedule } from "./schedule.js";
 
 /** @type {Record<string, any>} */
-const PAGES = { overview: Overview, conversations: Conversations, receipts: Receipts, schedule: Schedule };
+const AT_ONCE = { overview: Overview, conversations: Conversations, receipts: Receipts, schedule: Schedule };
 
 /** One that is fetched first; the overview for what nobody knows. @param {{page: string, id: string, rest: string}} props */
 function Room({ page, id, rest }) {
@@ -20,4 +20,4 @@ function Room({ page, id, rest }) {
 }
 
 /** @param {string} name */
-export const pageFor = (name) => PAGES[name] || Room;
+export const pageFor = (name) => AT_ONCE[name] || Room;

@@ -8,7 +8,7 @@ import { sentence, when } from "../words.js";
 
 const MOST = 100;
 /** What the filters know a fact by. @type {Record<string, string>} */
-const KINDS = { ApprovalGiven: "answer", ApprovalRefused: "answer", Administered: "home" };
+const FILTERS = { ApprovalGiven: "answer", ApprovalRefused: "answer", Administered: "home" };
 
 /** @param {{id: string}} props */
 export function Audit({ id }) {
@@ -21,7 +21,7 @@ export function Audit({ id }) {
     setOlder([...older, ...page.decided]);
     setEnd(page.decided.length < MOST);
   };
-  const rows = all?.map((one) => ({ id: String(one.place), state: one.kind === "ApprovalRefused" ? "missed" : "done", word: one.by, title: sentence(one.did), line: one.question || one.by, side: when(one.at), kind: KINDS[one.kind] || "rest" }));
+  const rows = all?.map((one) => ({ id: String(one.place), state: one.kind === "ApprovalRefused" ? "missed" : "done", word: one.by, title: sentence(one.did), line: one.question || one.by, side: when(one.at), kind: FILTERS[one.kind] || "rest" }));
   const chosen = all?.find((one) => String(one.place) === id);
   return html`<${ListDetail} page="audit" title="Audit" sub="Who decided what" find="Find in decisions" rows=${rows || null} error=${error} again=${again} id=${id} more=${all?.length >= MOST && !end ? more : null}
     filters=${[["answer", "Answers"], ["home", "This home"], ["rest", "The rest"]]}

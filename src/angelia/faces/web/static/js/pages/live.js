@@ -132,7 +132,7 @@ export function Live({ id }) {
     ${around?.asks && html`<${Asks} key=${around.asks} around=${around} mine=${mine} decide=${(/** @type {boolean} */ accept, /** @type {string} */ text) => tell("dialog", { accept, text })} />`}
     ${frame ? html`<div class=${mine ? "screen mine" : "screen"} ref=${screen} tabindex="0" role=${mine ? "application" : "group"} aria-label=${mine ? "The page, in your hand. It is a picture: what stands on it cannot be read out. Escape leads back." : "The page, as a picture: what stands on it cannot be read out. Ask Angelia to read it to you."} onKeyDown=${keys} onPaste=${(/** @type {ClipboardEvent} */ event) => mine && hand.type(event.clipboardData?.getData("text") || "")} onContextMenu=${(/** @type {Event} */ event) => mine && event.preventDefault()}
       onPointerDown=${only(hand.down)} onPointerMove=${only(hand.move)} onPointerUp=${only(hand.up)} onPointerCancel=${only(hand.cancel)}><img src=${frame.src} width=${frame.size[0]} height=${frame.size[1]} alt="What the page looks like now" draggable=${false} /></div>` : html`<${Skeleton} />`}
-    ${mine && html`<${Keys} hand=${hand} />`}</div>`;
+    ${mine && html`<${LiveKeys} hand=${hand} />`}</div>`;
 }
 
 /** What the page asks before it goes on, which no picture shows. @param {{around: Around, mine: boolean, decide: (accept: boolean, text: string) => void}} props */
@@ -145,7 +145,7 @@ function Asks({ around, mine, decide }) {
 }
 
 /** For fingers and input methods: words are written here and go to where the page has its focus. @param {{hand: Hand}} props */
-function Keys({ hand }) {
+function LiveKeys({ hand }) {
   const [words, setWords] = useState("");
   const send = (/** @type {Event} */ event) => {
     event.preventDefault();

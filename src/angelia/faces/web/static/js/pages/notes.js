@@ -7,14 +7,14 @@ import { count, when } from "../words.js";
 import { Act } from "./acting.js";
 
 /** @type {Record<string, [string, string]>} */
-const STATES = { waits: ["wait", "Waits for you"], kept: ["done", "Kept"], superseded: ["idle", "Replaced"], dropped: ["idle", "Dropped"] };
+const NOTE_STATES = { waits: ["wait", "Waits for you"], kept: ["done", "Kept"], superseded: ["idle", "Replaced"], dropped: ["idle", "Dropped"] };
 
 /** @param {{id: string}} props */
 export function Notes({ id }) {
   const { data, error, again } = useAnswer("/api/notes");
-  const known = Object.keys(STATES);
+  const known = Object.keys(NOTE_STATES);
   const rows = data?.notes.map((one) => {
-    const [state, word] = STATES[one.state] || STATES.dropped;
+    const [state, word] = NOTE_STATES[one.state] || NOTE_STATES.dropped;
     return { id: String(one.number), state, word, title: one.text, line: [one.kind, `${one.scope} ${one.about}`.trim(), one.outside && "words from elsewhere"].filter(Boolean).join(" · "), side: when(one.at), group: word, kind: one.state };
   });
   rows?.sort((a, b) => known.indexOf(a.kind) - known.indexOf(b.kind));
@@ -29,7 +29,7 @@ function Note({ note, again }) {
   const { why = [], history = [] } = useAnswer(path).data || {};
   const waits = note.state === "waits";
   const outside = note.outside > 0;
-  return html`<div><h2>${waits ? "Keep this in mind?" : (STATES[note.state] || STATES.dropped)[1]}</h2><p>${waits ? "Proposed" : "Noted"} ${when(note.at)}, as a ${note.kind}, for ${note.scope} ${note.about}.</p></div><p class="big">“${note.text}”</p>
+  return html`<div><h2>${waits ? "Keep this in mind?" : (NOTE_STATES[note.state] || NOTE_STATES.dropped)[1]}</h2><p>${waits ? "Proposed" : "Noted"} ${when(note.at)}, as a ${note.kind}, for ${note.scope} ${note.about}.</p></div><p class="big">“${note.text}”</p>
     ${outside && html`<${Notice} tone=${waits ? "wait" : "calm"} icon=${waits ? "wait" : "notes"} title="It may not come from you.">${count(note.outside, "text")} from elsewhere ${note.outside === 1 ? "was" : "were"} in view when it was made.${waits ? " It is not used until you say yes." : ""}<//>`}
     <div class="go">${waits ? html`<${Act} path=${`${path}/drop`} word="Drop it" told="Note dropped." again=${again} main=${outside} /><${Act} path=${`${path}/keep`} word="Keep it" told="Kept in mind." again=${again} main=${!outside} />` : note.state === "kept" ? html`<${Act} path=${`${path}/drop`} word="Drop it" told="Note dropped." again=${again} />` : null}</div>
     ${why.length > 0 && html`<section><h3>Why it is believed</h3><blockquote class="quote">${why.map((line) => html`<p>${line}</p>`)}<footer><a href=${link("c", note.conversation, note.seq)}>see it in the conversation</a></footer></blockquote></section>`}

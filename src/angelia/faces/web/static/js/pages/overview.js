@@ -16,7 +16,7 @@ import { count, money, paid, when } from "../words.js";
 import { Again, receiver } from "../receipt_row.js";
 import { Act } from "./acting.js";
 import { titleOf } from "./receipts.js";
-import { titleOf as scheduled } from "./schedule.js";
+import { scheduled } from "./schedule.js";
 
 export function Overview() {
   const about = useSignal(home);

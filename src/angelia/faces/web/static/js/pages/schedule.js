@@ -12,21 +12,21 @@ import { Act } from "./acting.js";
 /** @param {any} given a rule for time, as it is stored */
 const rule = (given) => (given.line ? `by cron line ${given.line}` : given.seconds ? `every ${duration(given.seconds)}` : given.at ? `once, ${given.at.replace("T", " ")}` : `when the signal ${given.name} comes`);
 /** @param {any} one */
-export const titleOf = (one) => one.text.split("\n", 1)[0];
+export const scheduled = (one) => one.text.split("\n", 1)[0];
 
 /** @param {{id: string}} props */
 export function Schedule({ id }) {
   const { data, error, again } = useAnswer("/api/schedules");
   const about = useSignal(home);
   const rows = data?.schedules.map((one) => ({
-    id: one.id, state: one.state === "active" ? "next" : one.why ? "failed" : "idle", word: one.state, title: titleOf(one), line: [one.said || rule(one.when), `to ${receiver(one.to)}`].join(" · "), side: one.state === "active" ? one.next : one.state, group: sentence(one.state), kind: one.state,
+    id: one.id, state: one.state === "active" ? "next" : one.why ? "failed" : "idle", word: one.state, title: scheduled(one), line: [one.said || rule(one.when), `to ${receiver(one.to)}`].join(" · "), side: one.state === "active" ? one.next : one.state, group: sentence(one.state), kind: one.state,
   }));
   return html`<${ListDetail} page="schedule" title="Schedule" sub=${about?.zone ? `Times are in ${about.zone}` : ""} find="Find in the schedule" rows=${rows || null} error=${error} again=${again} id=${id}
     filters=${[["active", "Active"], ["paused", "Paused"], ["ended", "Ended"]]} empty=${html`<${Empty} icon="schedule" title="Nothing is scheduled">Say in a conversation what should happen when: “every morning at 6:30, tell me the weather”.<//>`}>${id && html`<${One} id=${id} reread=${again} />`}<//>`;
 }
 
 /** Node, tone and word of an occurrence. @param {any} one @returns {[string, string, string]} */
-function fate(one) {
+function occurred(one) {
   if (one.why === "missed" || (one.why && !one.ending && !one.conversation)) return ["miss", "wait", one.count > 1 ? `Missed ${count(one.count, "time")}` : "Missed"];
   if (!one.ending) return one.conversation ? ["live", "live", "At work"] : ["", "off", sentence(one.why || "Nothing to do")];
   return one.ending === "Answered" ? ["good", "good", "Answered"] : ["bad", "bad", one.ending];
@@ -40,13 +40,13 @@ function One({ id, reread }) {
   if (!data) return html`<${Skeleton} />`;
   const both = () => (again(), reread());
   const running = data.state === "active";
-  const missed = data.occurrences.filter((one) => fate(one)[1] === "wait").reduce((/** @type {number} */ sum, one) => sum + one.count, 0);
-  return html`<div><h2>${titleOf(data)}</h2><p>${sentence(data.said || rule(data.when))}, ${data.zone}. To ${receiver(data.to)}.</p></div>
+  const missed = data.occurrences.filter((one) => occurred(one)[1] === "wait").reduce((/** @type {number} */ sum, one) => sum + one.count, 0);
+  return html`<div><h2>${scheduled(data)}</h2><p>${sentence(data.said || rule(data.when))}, ${data.zone}. To ${receiver(data.to)}.</p></div>
     ${missed > 0 && html`<${Notice} tone="wait" icon="missed" title=${`${count(missed, "occurrence")} ${missed === 1 ? "was" : "were"} missed.`}>Late ones are treated by the rule “${data.late}”.<//>`}
     ${!running && data.why && html`<${Notice} tone="" icon="failed" title=${`It is ${data.state}.`}>${data.why}<//>`}
     ${data.state !== "ended" && html`<div class="go"><${Act} path=${`${path}/run`} word="Run now" told="Begun. Its times stay as they are." again=${both} /><${Act} path=${`${path}/${running ? "pause" : "resume"}`} word=${running ? "Pause" : "Resume"} told=${running ? "Paused. Nothing runs until you resume it." : "It goes on."} again=${both} /><${Act} path=${`${path}/end`} word="End" told="Ended. Its occurrences stay." again=${both} bad=${true} /></div>`}
     <section><h3>Every occurrence</h3><${Trail} steps=${[...(running ? [{ node: "next", state: "off", word: "Next", time: "", line: data.next }] : []), ...data.occurrences.map((one) => {
-      const [node, state, word] = fate(one);
+      const [node, state, word] = occurred(one);
       return { node, state, word, time: when(one.due), line: one.conversation ? html`<a class="link" href=${link("c", one.conversation, one.seq)}>see it in its conversation</a>` : one.why };
     })]} /></section>
     <section><h3>Details</h3><${Details} rows=${[["Says", data.text], ["Late runs", data.late], ["Model", data.model], ["By", data.by]]} /></section>`;

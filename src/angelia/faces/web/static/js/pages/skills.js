@@ -10,13 +10,13 @@ import { Act } from "./acting.js";
 import { withCode } from "../with_code.js";
 
 /** In the order in which they are listed. @type {Record<string, string>} */
-const STATES = { proposed: "wait", changed: "wait", new: "wait", pinned: "done", declined: "idle", unusable: "failed" };
-const ORDER = Object.keys(STATES);
+const SKILL_STATES = { proposed: "wait", changed: "wait", new: "wait", pinned: "done", declined: "idle", unusable: "failed" };
+const ORDER = Object.keys(SKILL_STATES);
 
 /** @param {{id: string}} props */
 export function Skills({ id }) {
   const { data, error, again } = useAnswer("/api/skills");
-  const rows = data?.skills.map((one) => ({ id: one.key, state: STATES[one.state], word: one.said, title: one.name, line: one.does, group: sentence(one.state), kind: one.state }));
+  const rows = data?.skills.map((one) => ({ id: one.key, state: SKILL_STATES[one.state], word: one.said, title: one.name, line: one.does, group: sentence(one.state), kind: one.state }));
   rows?.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
   return html`<${ListDetail} page="skills" title="Skills" sub="Instructions in folders, used once you have seen them" find="Find in skills" rows=${rows || null} error=${error} again=${again} id=${id} empty=${html`<${Empty} icon="skills" title="No skills yet">angelia skills says where their folders lie.<//>`}>${id && html`<${Skill} id=${id} reread=${again} />`}<//>`;
 }

@@ -1,0 +1,38 @@
+"""A module's text as it is served: what only its readers need is gone, and it does what it did."""
+
+import pytest
+
+from angelia.faces.web.script_text import squeezed
+from tests.web.page.test_files import SOURCES
+
+
+@pytest.mark.parametrize(
+    ("text", "smaller"),
+    [
+        ("const a = 1;\nconst b = a + 2;\n", "const a=1;const b=a+2;"),
+        ("// says what for\nconst a = /** @type {any} */ (b);", "const a=(b);"),
+        ("if (a) return b;\nelse throw new C(d);", "if(a)return b;else throw new C(d);"),
+        ("let a = 1\nlet b\n(c)", "let a=1\nlet b\n(c)"),
+        ("const a = () => {\n  b();\n}\nc()", "const a=()=>{b();}\nc()"),
+        ("a = b + +c - -d;", "a=b+ +c- -d;"),
+        ('\'a  // b\' + "c  /* d\\" */"', '\'a  // b\'+"c  /* d\\" */"'),
+        ("const a = /[/\"'`]  x/g.test(b) / 2 / c;", "const a=/[/\"'`]  x/g.test(b)/2/c;"),
+        ("return /  /;", "return/  /;"),
+        ("a(/  /, b[0] / 2, (c) / 3)", "a(/  /,b[0]/2,(c)/3)"),
+        ("`a  b ${c + { d: 1 }.d} e`", "`a  b ${c+{d:1}.d} e`"),
+        (
+            "html`<a>\n    <b c=${ d ? html`<e>${ f }  g</e>` : `\\`}` } />\n  </a>`",
+            "html`<a>\n<b c=${d?html`<e>${f}  g</e>`:`\\`}`} />\n</a>`",
+        ),
+        ("class A { #b = 1; static c() { return d in e; } }", "class A{#b=1;static c(){return d in e;}}"),
+    ],
+)
+def test_blanks_and_comments_go_where_they_mean_nothing(text: str, smaller: str) -> None:
+    assert squeezed(text) == smaller
+
+
+def test_what_is_squeezed_cannot_be_squeezed_further() -> None:
+    """So what was cut out of it was no part of a string, a template or a pattern."""
+    for file in SOURCES:
+        once = squeezed(file.read_text())
+        assert squeezed(once) == once, file.name
