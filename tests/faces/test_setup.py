@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from angelia.channels import registry
+from angelia.faces.cli.setup.chat_step import chat_option
+from angelia.faces.words.steps import Option
 from angelia.models.local.weights import SMALLER
 from angelia.testing.model.steps import Step, say
 from tests.faces.angelia import CTRL_C, CTRL_D, SECONDS, Place, Terminal, serving
@@ -35,29 +38,57 @@ def test_from_nothing_to_an_answer_in_telegram_by_one_command_in_one_terminal(tm
     with serving(tmp_path, STEPS) as place, telegram_process() as telegram:
         with place.terminal("setup", "--with", f"api={telegram.url}") as terminal:
             terminal.sees(f"1 {MODEL} · at {place.url}/v1, with your key")
-            takes(terminal, "")
-            terminal.sees(f"{MODEL} answers")
-            takes(terminal, "")
-            terminal.sees("Telegram")
-            takes(terminal, "2")
-            terminal.sees("which is not shown")
-            terminal.types_unseen(telegram.token)
-            terminal.sees("Waiting for your first message")
-            telegram.hears("Which bed brought more?")
-            terminal.sees("Is that you?")
-            terminal.types("y")
-            terminal.sees("In which folder does it work there? [~/Angelia]")
-            terminal.types("")
-            takes(terminal, "")
+            answers = 0
+            for question, answer in (
+                ("Number [1]:", ""),
+                ("In which chat do you want to reach it?", "2"),
+                ("which is not shown", telegram.token),
+                ("Is that you?", "y"),
+                ("Number, and a folder [1 ~/Angelia]:", ""),
+                ("What keeps it reachable?", ""),
+            ):
+                if question == "Is that you?":
+                    terminal.sees("Waiting for your first message")
+                    telegram.hears("Which bed brought more?")
+                terminal.sees(question)
+                (terminal.types_unseen if answer == telegram.token else terminal.types)(answer)
+                answers += 1
             assert telegram.shows("The south bed brought more.")
             terminal.press(CTRL_C)
             terminal.sees("Everything is stored")
             assert terminal.ends() == 0
             assert telegram.token not in terminal.seen
+        assert answers == 6, "the first hour of a person on Telegram"
         section = config(place)["channels"]["telegram"]
         assert section["owners"] == [ID]
         assert section["workspace"] == str(place.home.parent / "Angelia")
         assert config(place)["model"] == MODEL
+
+
+def test_the_mode_and_the_folder_of_a_chat_are_one_answer(tmp_path: Path) -> None:
+    with serving(tmp_path, STEPS) as place, telegram_process() as telegram:
+        with place.terminal("setup", "--with", f"api={telegram.url}", "--token", telegram.token) as terminal:
+            takes(terminal, "", "2")
+            terminal.sees("Enter: later")
+            terminal.types("")
+            terminal.sees("Number, and a folder [1 ~/Angelia]:")
+            terminal.types("5 ~/garden")
+            terminal.sees("There are 1 to 4, and behind it a folder if you like")
+            terminal.types("2 ~/my garden")
+            takes(terminal, "3")
+            assert terminal.ends() == 0
+        assert config(place)["policy"] == {"mode": "ask"}
+        assert config(place)["channels"]["telegram"]["workspace"] == str(place.home.parent / "my garden")
+        assert (place.home.parent / "my garden").is_dir()
+
+
+def test_a_network_whose_part_is_missing_is_listed_without_the_command_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(registry.OURS, "pigeon", "library_of_pigeons")
+    monkeypatch.setitem(registry._LIBRARIES, "pigeon", "library_of_pigeons")
+    assert chat_option("pigeon") == Option("Pigeon", "needs a part that is not installed")
+    assert chat_option("telegram") == Option("Telegram")
 
 
 def test_enter_through_all_of_it_is_enough_and_again_changes_nothing(tmp_path: Path) -> None:
@@ -138,7 +169,7 @@ def test_leaving_anywhere_leaves_what_was_done_by_then(tmp_path: Path) -> None:
         assert not (place.home / "config.toml").exists()
         with place.terminal("setup") as terminal:
             takes(terminal, "")
-            terminal.sees("How freely")
+            terminal.sees("In which chat")
             terminal.press(CTRL_C)
             assert terminal.ends() == 130
         assert config(place) == {"model": MODEL}

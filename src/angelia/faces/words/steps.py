@@ -20,13 +20,22 @@ class Option(Struct, frozen=True):
 def picked(question: str, options: Sequence[Option], usual: int = 0) -> int:
     """Ask for one of these by its number; Enter takes the `usual` one. The index of what was chosen."""
     heading(question)
-    numbered([f"{one.name} · {one.about}" if one.about else one.name for one in options])
+    numbered(option_lines(options))
     echo()
     while True:
         typed = asked("Number", usual=str(usual + 1)).strip()
         if typed.isdecimal() and 0 < int(typed) <= len(options):
             return int(typed) - 1
         failed(f"There are 1 to {len(options)}.")
+
+
+def option_lines(options: Sequence[Option]) -> list[str]:
+    """How options are listed.
+
+    >>> option_lines([Option("edit", "works freely"), Option("plan")])
+    ['edit · works freely', 'plan']
+    """
+    return [f"{one.name} · {one.about}" if one.about else one.name for one in options]
 
 
 def heading(text: str) -> None:

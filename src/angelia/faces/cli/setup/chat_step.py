@@ -1,17 +1,10 @@
-"""The questions of set-up about chats: which network, in which folder it works there, and what keeps it reachable."""
-
-from pathlib import Path
+"""The question of set-up about chats: which network, with the steps to its token, and who its owner is."""
 
 from angelia.channels.registry import OURS, find_channel
 from angelia.core.errors import AngeliaError, MissingPart
 from angelia.faces.cli import channel_adding as adding
-from angelia.faces.words.output import asked
-from angelia.faces.words.steps import Option, done, failed, note, picked
+from angelia.faces.words.steps import Option, failed, note, picked
 from angelia.service.settings.config import home_folder, load
-from angelia.service.settings.config_file import ConfigFile
-
-FOLDER = "~/Angelia"
-"""Where it works in chats unless the person says otherwise."""
 
 
 def ask_for_chat(more: dict[str, str]) -> str:
@@ -23,7 +16,7 @@ def ask_for_chat(more: dict[str, str]) -> str:
     there = load(home_folder(), {}).config.channels
     none = f"no other; there is {', '.join(there)}" if there else "none: in the terminal alone"
     kinds = sorted((kind for kind in OURS if kind not in there), key=lambda kind: kind != "telegram")
-    number = picked("In which chat do you want to reach it?", [Option(none), *(Option(_title(kind)) for kind in kinds)])
+    number = picked("In which chat do you want to reach it?", [Option(none), *map(chat_option, kinds)])
     if not number:
         return ""
     kind = kinds[number - 1]
@@ -31,6 +24,7 @@ def ask_for_chat(more: dict[str, str]) -> str:
         settings = find_channel(kind, {"kind": kind}).settings
     except MissingPart as missing:
         failed(str(missing))
+        note(f"Then: angelia channels add {kind}")
         return ""
     who = adding.added_by_person(kind, kind, more, {})
     if settings.guide.write and not adding.meet_owner(kind, who, {}):
@@ -38,24 +32,6 @@ def ask_for_chat(more: dict[str, str]) -> str:
     if settings.linked:
         note(f"It has to be linked once: angelia channels link {kind}")
     return kind
-
-
-def ask_for_folder(door: str) -> None:
-    """Ask in which folder it works when it is spoken to there, and make the folder."""
-    folder = asked("In which folder does it work there?", usual=FOLDER).strip()
-    keep_folder(door, folder)
-
-
-def keep_folder(door: str, folder: str) -> None:
-    """Write it down, and make it. One that cannot be made is left to the default."""
-    path = Path(folder).expanduser().absolute()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        failed(f"{path} cannot be made ({error.strerror}): it works in a folder of its own in the home.")
-        return
-    ConfigFile(home_folder()).set_all({f"channels.{door}.workspace": str(path)})
-    done(f"In {door} it works in {path}.")
 
 
 def add_chat(kind: str, token: str, owner: str, more: dict[str, str]) -> None:
@@ -75,8 +51,9 @@ def add_chat(kind: str, token: str, owner: str, more: dict[str, str]) -> None:
         make_owner(home_folder(), kind, (), owner)
 
 
-def _title(kind: str) -> str:
+def chat_option(kind: str) -> Option:
+    """A network as it is listed; the command that brings what it lacks is long, and told to whoever picks it."""
     try:
-        return find_channel(kind, {"kind": kind}).settings.guide.title
-    except MissingPart as missing:
-        return f"{kind.capitalize()} (needs a part: {missing.then.removeprefix('Install it: ')})"
+        return Option(find_channel(kind, {"kind": kind}).settings.guide.title)
+    except MissingPart:
+        return Option(kind.capitalize(), "needs a part that is not installed")

@@ -1,4 +1,8 @@
-"""`angelia setup`: at most six questions, each with an answer that Enter takes; done again, it loses nothing."""
+"""`angelia setup`: a model, a chat, freedom and a service, each by a question that Enter answers.
+
+Done again, it loses nothing. A chat asks for its token and who its owner is as well: six answers, and what a model that
+is not here needs.
+"""
 
 import os
 import sys
@@ -9,20 +13,14 @@ import click
 
 from angelia.channels.registry import OURS
 from angelia.core.errors import BadInput
-from angelia.faces.cli.setup.chat_step import add_chat, ask_for_chat, ask_for_folder, keep_folder
+from angelia.faces.cli.setup.chat_step import add_chat, ask_for_chat
 from angelia.faces.cli.setup.found import import_commands, programs_seen
+from angelia.faces.cli.setup.freedom_step import MODES, ask_for_freedom, keep_folder
 from angelia.faces.cli.setup.model_step import ask_for_model, take_model
 from angelia.faces.cli.setup.service_step import ask_for_service, install_service
-from angelia.faces.words.steps import Option, done, heading, note, paragraph, picked
+from angelia.faces.words.steps import done, heading, note, paragraph
 from angelia.service.settings.config import home_folder, load
 from angelia.service.settings.config_file import ConfigFile
-
-MODES = {
-    "edit": "works freely in the folder; what it changed can be taken back",
-    "ask": "asks before every change and command",
-    "plan": "only looks",
-    "autonomous": "reads the web as well",
-}
 
 
 @click.command(
@@ -61,23 +59,10 @@ def by_questions(environ: dict[str, str], more: dict[str, str]) -> int:
     for command in import_commands(Path.home()):
         note(f"What it knows can be looked at, and taken over: {command}")
     spec = ask_for_model(environ)
-    _ask_for_mode()
     door = ask_for_chat(more)
-    if door:
-        ask_for_folder(door)
-        _ready(spec)
-        return ask_for_service(environ)
+    ask_for_freedom(door)
     _ready(spec)
-    return 0
-
-
-def _ask_for_mode() -> None:
-    home = home_folder()
-    now = load(home, {}).config.policy.mode
-    names = [now, *(name for name in MODES if name != now)]
-    number = picked("How freely may it work?", [Option(name, MODES[name]) for name in names])
-    if number:
-        ConfigFile(home).set_all({"policy.mode": names[number]})
+    return ask_for_service(environ) if door else 0
 
 
 def _by_flags(given: dict[str, Any], environ: dict[str, str]) -> int:
