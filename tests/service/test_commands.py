@@ -74,6 +74,24 @@ def test_a_path_and_what_begins_with_a_space_are_messages_at_a_terminal(tmp_path
         terminal_command("/nonsense")
 
 
+@pytest.mark.parametrize(
+    ("parse", "typed", "then"),
+    [
+        (terminal_command, "/sesions", "Did you mean /sessions? /help lists them."),
+        (terminal_command, "/veiw 2", "Did you mean /view? /help lists them."),
+        (terminal_command, "/nonsense", "/help lists them."),
+        (chat_command, "/hlep me", "Did you mean /help? /help lists them."),
+        (chat_command, "/veiw 2", "/help lists them."),
+    ],
+)
+def test_a_mistyped_command_is_answered_with_one_of_this_door_that_is_like_it(
+    parse: Callable[[str], object], typed: str, then: str
+) -> None:
+    with pytest.raises(BadInput) as told:
+        parse(typed)
+    assert told.value.then.removesuffix(" A space before it makes it a message.") == then
+
+
 async def at_an_editor(folder: Path) -> list[e.AnyFact]:
     async with ModelServer(lambda _: say("Heard.")) as server, Editor(first(server, folder)) as editor:
         await editor.hello()

@@ -5,6 +5,7 @@ Each acts at once, whatever the turn is doing. What a door does not show says he
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import partial
 from typing import TypeVar
 
@@ -126,10 +127,17 @@ def _found(text: str, place: CommandPlace) -> tuple[TerminalCommand, str] | None
         if place is CommandPlace.EDITOR or (place is CommandPlace.TERMINAL and exists(f"/{match[1]}")):
             return None
         message = " A space before it makes it a message." if place is CommandPlace.TERMINAL else ""
-        raise BadInput(f"There is no command /{name}.", "Nothing was sent to the model.", f"/help lists them.{message}")
+        then = f"{_meant(name, place)}/help lists them.{message}"
+        raise BadInput(f"There is no command /{name}.", "Nothing was sent to the model.", then)
     if why := command.absent.get(place):
         raise BadInput(f"There is no /{command.name} here: {why}.")
     return command, words
+
+
+def _meant(name: str, place: CommandPlace) -> str:
+    """The command of this door that is like a mistyped name; empty if none is."""
+    found = get_close_matches(name, menu(place), 1, 0.75)
+    return f"Did you mean /{found[0]}? " if found else ""
 
 
 async def _run(
@@ -317,7 +325,13 @@ COMMANDS: tuple[TerminalCommand, ...] = (
     ),
     ConversationsCommand("sessions", "", "the last conversations", acts.sessions, absent=_OWN_SESSIONS),
     ConversationsCommand(
-        "resume", "ID", "go on with another conversation here", acts.resume, who=_IN_CHARGE, absent=_OWN_SESSIONS
+        "resume",
+        "[ID]",
+        "go on with another conversation here",
+        acts.resume,
+        who=_IN_CHARGE,
+        absent=_OWN_SESSIONS,
+        takes_in={_CHAT: "ID"},
     ),
     OpeningCommand(
         "fork",

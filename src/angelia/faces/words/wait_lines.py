@@ -14,7 +14,8 @@ def resting_words(event: Resting, stop: str) -> str:
     """A wait before the model is asked again, with its end where that is known."""
     if event.until <= time.time() * 1000 + 1000:
         return f"waiting: {event.why}"
-    return f"waiting until {_clock(event.until)} ({_span(event.until / 1000 - time.time())}): {event.why}; {stop}"
+    span = _span(event.until / 1000 - time.time())
+    return f"waiting until {_clock(event.until)} ({span}): {event.why.rstrip('.')}; {stop}"
 
 
 def _clock(moment: int) -> str:

@@ -43,6 +43,7 @@ KEYS = (
     ("Tab", "complete a command or a path"),
     ("@PATH", "attach a file of the folder, @SERVER:ADDRESS what an MCP server serves; Tab offers them"),
     ("!COMMAND", "run it here yourself; the model reads what it wrote"),
+    ("/model, /resume", "alone, a list: letters search it, digits and Enter take from it"),
     ("Up, Ctrl-R", "earlier messages, and a search in them"),
     ("Esc, Ctrl-C", "stop the turn; Ctrl-C clears what is typed first, and twice leaves"),
     ("Alt-Q", "send; it is read after this turn"),
