@@ -79,7 +79,7 @@ release: setup-dev  # all but the upload, in dist/: packages, a note, a bill of 
 docs: setup-dev
 	$(BIN)/python -m docs.print_reference
 
-site: setup-dev  # in site/: searchable, works from disk; a link that leads nowhere ends it
+site: setup-dev  # in site/VERSION, beside others: searchable, works from disk; a link that leads nowhere ends it
 	$(BIN)/python -m docs.site site
 	@echo "Open site/index.html"
 

@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+NEXT = "next"
+"""What is not released yet."""
 _HEAD = re.compile(r"^## \[([^\]]+)\].*$", re.MULTILINE)
 
 
@@ -22,9 +24,7 @@ def note(changelog: str, wanted: str) -> str:
     Raises:
         ValueError: the changelog does not know the version, or has changes that belong to none.
     """
-    heads = list(_HEAD.finditer(changelog))
-    ends = [*(head.start() for head in heads[1:]), len(changelog)]
-    sections = {head[1]: changelog[head.end() : end].strip() for head, end in zip(heads, ends, strict=True)}
+    sections = _sections(changelog)
     if sections.get("Unreleased"):
         raise ValueError(
             f"CHANGELOG.md has changes under [Unreleased]; {wanted} would go out without a word of them. "
@@ -33,6 +33,17 @@ def note(changelog: str, wanted: str) -> str:
     if not sections.get(wanted):
         raise ValueError(f"CHANGELOG.md has no section [{wanted}]; write one, then try again.")
     return f"# Angelia {wanted}\n\n{sections[wanted]}\n"
+
+
+def documented(changelog: str, named: str) -> str:
+    """The version that the documents beside a changelog tell of: `NEXT` while it has changes that belong to none."""
+    return NEXT if _sections(changelog).get("Unreleased") else named
+
+
+def _sections(changelog: str) -> dict[str, str]:
+    heads = list(_HEAD.finditer(changelog))
+    ends = [*(head.start() for head in heads[1:]), len(changelog)]
+    return {head[1]: changelog[head.end() : end].strip() for head, end in zip(heads, ends, strict=True)}
 
 
 def sums(folder: Path) -> str:

@@ -1,5 +1,8 @@
 """Builds the site out of the project's documents: `make site`, or `python -m docs.site FOLDER`.
 
+Each version has a folder there by its name, `next` what is not released; what lies beside it stays. Every page names
+its version and leads to the list of all, and none of that needs a script or a network.
+
 Pages lie in the site as they lie here, with those of the project's root in `project/`. Links between them are turned
 round, one to a file that is no page loses its link, and one that leads nowhere ends the build (`--strict`).
 """
@@ -12,6 +15,8 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+
+from docs.release import NEXT, documented, version
 
 ROOT = Path(__file__).parents[1]
 PROJECT = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "LICENSE")
@@ -96,9 +101,9 @@ NAV: dict[str, list[str]] = {
 
 CONFIG = """
 [project]
-site_name = "Angelia"
+site_name = "Angelia %(said)s"
 site_description = "A self-hosted agent: nothing is lost and nothing is silent."
-copyright = "Angelia %(version)s · Apache License 2.0"
+copyright = "Angelia %(said)s · <a href='VERSIONS'>other versions</a> · Apache License 2.0"
 use_directory_urls = false
 extra_css = ["pictures/site.css"]
 nav = [
@@ -138,6 +143,19 @@ pymdownx.highlight = {}
 pymdownx.superfences = {}
 """
 
+LIST = "versions.html"
+"""The page with all versions, beside their folders."""
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">%(head)s<title>Angelia</title>
+<style>body { font: 1.1rem/1.6 system-ui, sans-serif; margin: 3rem auto; max-width: 36rem; padding: 0 1rem }</style>
+</head>
+<body><h1>Angelia</h1>
+%(body)s
+</body></html>
+"""
+
 SHIM = "https://unpkg.com/iframe-worker/shim"
 """What the theme fetches for pages from disk; ours lies beside them, so that nothing is fetched."""
 
@@ -174,8 +192,6 @@ def turned(text: str, path: Path, places: Mapping[Path, str]) -> str:
 
 def assemble(folder: Path) -> None:
     """Write the site's sources into an empty folder."""
-    from angelia import __version__
-
     places = pages()
     for path, place in places.items():
         (folder / "docs" / place).parent.mkdir(parents=True, exist_ok=True)
@@ -188,11 +204,25 @@ def assemble(folder: Path) -> None:
         (folder / "docs" / place).write_text(text, "utf-8")
     shutil.copytree(ROOT / "docs/pictures", folder / "docs/pictures", dirs_exist_ok=True)
     nav = "\n".join(f'  {{ "{name}" = {listed!r} }},'.replace("'", '"') for name, listed in NAV.items())
-    (folder / "zensical.toml").write_text(CONFIG % {"nav": nav, "version": __version__}, "utf-8")
+    (folder / "zensical.toml").write_text(CONFIG % {"nav": nav, "said": said(here())}, "utf-8")
+
+
+def here() -> str:
+    """The version that the documents here tell of."""
+    return documented((ROOT / "CHANGELOG.md").read_text("utf-8"), version())
+
+
+def said(name: str) -> str:
+    """A version as a person reads it.
+
+    >>> said("0.9.0")
+    '0.9.0'
+    """
+    return f"after {version()}" if name == NEXT else name
 
 
 def build(target: Path) -> None:
-    """Build the site into `target`, in place of what is there.
+    """Build the site of this version into a folder of `target`, in place of what is there, and list it with the others.
 
     Raises:
         CalledProcessError: a link leads nowhere, or a page cannot be read; it has been said which.
@@ -204,10 +234,30 @@ def build(target: Path) -> None:
         for page in (Path(folder) / "site").rglob("*.html"):
             up = os.path.relpath(Path(folder) / "site", page.parent)
             text = page.read_text("utf-8").replace(SHIM, f"{up}/pictures/worker_on_disk.js")
-            page.write_text(text, "utf-8")
-        if target.exists():
-            shutil.rmtree(target)
-        shutil.copytree(Path(folder) / "site", target)
+            page.write_text(text.replace("href='VERSIONS'", f"href='{up}/../{LIST}'"), "utf-8")
+        place = target / here()
+        if place.exists():
+            shutil.rmtree(place)
+        shutil.copytree(Path(folder) / "site", place)
+    list_versions(target)
+
+
+def list_versions(target: Path) -> None:
+    """Write the list of the versions that lie in a folder, the newest first, and a first page that leads to the newest
+    release; to what is not released where there is none.
+    """
+    found = sorted((one.parent.name for one in target.glob("*/index.html")), key=_age)
+    first = next((name for name in found if name != NEXT), NEXT)
+    rows = "\n".join(f'<li><a href="{name}/index.html">{said(name)}</a></li>' for name in found)
+    (target / LIST).write_text(_PAGE % {"head": "", "body": f"<ul>\n{rows}\n</ul>"}, "utf-8")
+    leads = f'<meta http-equiv="refresh" content="0; url={first}/index.html">'
+    words = f'<p><a href="{first}/index.html">{said(first)}</a> · <a href="{LIST}">other versions</a></p>'
+    (target / "index.html").write_text(_PAGE % {"head": leads, "body": words}, "utf-8")
+
+
+def _age(name: str) -> tuple[bool, list[int]]:
+    """Sorts what is not released first, then the newest release."""
+    return name != NEXT, [-int(part) for part in re.findall(r"\d+", name)]
 
 
 if __name__ == "__main__":

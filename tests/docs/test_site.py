@@ -15,10 +15,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site."""
+    """The site of this version, beside that of an older one."""
     folder = tmp_path_factory.mktemp("site") / "site"
+    (folder / "0.0.9").mkdir(parents=True)
+    (folder / "0.0.9/index.html").write_text("as it was")
     site.build(folder)
-    return folder
+    return folder / site.here()
 
 
 def test_every_document_is_in_the_menu_once() -> None:
@@ -31,6 +33,28 @@ def test_every_page_is_built_and_found_by_search(built: Path) -> None:
     assert built_pages == {page.removesuffix(".md") + ".html" for page in site.pages().values()}
     found = json.loads((built / "search.json").read_text())
     assert "what does not hold" in json.dumps(found).lower()
+
+
+def test_every_page_names_its_version_and_leads_to_the_others(built: Path) -> None:
+    told = f"Angelia {site.said(site.here())} · <a href="
+    for page in built.rglob("*.html"):
+        text = page.read_text()
+        assert told in text
+        if page.name != "404.html":
+            (to,) = re.findall(r"<a href='?\"?([^'\">]*)'?\"?>other versions", text)
+            assert (page.parent / to).resolve() == built.parent / site.LIST
+    assert (built.parent / "0.0.9/index.html").read_text() == "as it was"
+    assert f'href="{built.name}/index.html"' in (built.parent / site.LIST).read_text()
+
+
+def test_versions_are_listed_the_newest_first_and_the_first_page_leads_to_the_newest_release(tmp_path: Path) -> None:
+    for name in ("0.9.0", "next", "0.10.0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").touch()
+    site.list_versions(tmp_path)
+    listed = re.findall(r'href="([^/]*)/index.html"', (tmp_path / site.LIST).read_text())
+    assert listed == ["next", "0.10.0", "0.9.0"]
+    assert 'content="0; url=0.10.0/index.html"' in (tmp_path / "index.html").read_text()
 
 
 def test_it_works_from_disk(built: Path) -> None:

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from docs.release import note, sums, version
+from docs.release import NEXT, documented, note, sums, version
 
 import angelia
 
@@ -24,6 +24,11 @@ def test_the_note_of_a_version_is_its_section_of_the_changelog() -> None:
 def test_nothing_is_released_without_a_word(unreleased: str, wanted: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         note(LOG.format(unreleased), wanted)
+
+
+def test_documents_with_changes_that_belong_to_no_version_are_those_of_the_next() -> None:
+    assert documented(LOG.format(""), "0.2.0") == "0.2.0"
+    assert documented(LOG.format("\n- More.\n"), "0.2.0") == NEXT
 
 
 def test_the_version_is_said_once() -> None:
