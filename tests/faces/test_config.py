@@ -47,6 +47,8 @@ def test_what_an_editor_left_is_put_in_place_only_if_it_is_right(place: Place, t
         (("chanels",), "Did you mean 'channels'?"),
         (("config", "ste"), "'set'"),
         (("what is in this folder",), "angelia ask 'what is in this folder'"),
+        (("what", "is", "in", "here"), "angelia ask 'what is in here'"),
+        (("chanels", "add", "telegram"), "No such command 'chanels'. Did you mean 'channels'?"),
     ],
 )
 def test_a_mistyped_command_is_answered_with_what_was_meant(place: Place, typed: tuple[str, ...], said: str) -> None:

@@ -10,7 +10,7 @@ from angelia.testing.model.steps import call, say
 from tests.faces.angelia import Terminal, requests, serving
 
 ANSWERS = (
-    ("/help", "/resume ID"),
+    ("/help", "/resume [ID]"),
     ("/model openai-chat:test", "The model is openai-chat:test from"),
     ("/models", "WINDOW"),
     ("/mode", "The mode is edit"),
@@ -126,5 +126,5 @@ def test_undo_takes_back_what_a_turn_changed(tmp_path: Path) -> None:
         terminal.sees("/undo yes")
         assert (place.work / "a.txt").exists(), "it is shown first"
         terminal.types("/undo yes")
-        terminal.sees("1 paths are as they were.")
+        terminal.sees("1 path is as it was.")
         assert not (place.work / "a.txt").exists()

@@ -69,6 +69,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+_SENTENCE = 4
+"""Words that are no command of ours with a few arguments, but what somebody wants to say."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called, and named without being imported."""
 
@@ -87,11 +91,13 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Say of an unknown command which one is like it; of several words, how to ask them."""
-        name = args[0]
+        """Say of an unknown command which one is like it; of what reads like a sentence, how to ask it."""
+        name, sentence = args[0], " ".join(args)
         if name not in COMMANDS and not name.startswith("-"):
-            words = f"{name!r} is no command. To ask it: angelia ask {shlex.quote(name)}" if " " in name else None
-            raise click.exceptions.NoSuchCommand(name, words, COMMANDS, ctx)
+            if len(sentence.split()) >= _SENTENCE or " " in name:
+                words = f"{name!r} is no command. To ask it: angelia ask {shlex.quote(sentence)}"
+                raise click.exceptions.NoSuchCommand(name, words, ctx=ctx)
+            raise click.exceptions.NoSuchCommand(name, None, COMMANDS, ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

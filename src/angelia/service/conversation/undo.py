@@ -298,7 +298,8 @@ def _left(restored: Restored) -> Iterator[tuple[str, str]]:
 
 
 def _outcome(restored: Restored) -> str:
-    said = [f"{len(restored.done)} paths are as they were."]
+    count = len(restored.done)
+    said = ["1 path is as it was." if count == 1 else f"{count} paths are as they were."]
     said += [f"Put beside what was changed since: {', '.join(map(clean, restored.beside))}."] if restored.beside else []
     said += [f"NOT taken back: {clean(path)} ({why})." for path, why in restored.failed]
     return "\n".join([*said, f"/undo {BACK} puts it back as it was a moment ago."])
