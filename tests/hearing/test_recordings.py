@@ -178,15 +178,20 @@ async def test_a_command_that_fails_is_told_with_its_last_words(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("module", ["angelia/__init__.py", "json.py"])
+@pytest.mark.parametrize(("path", "home"), [("", "person"), (":", "person"), ("", ".")])
 async def test_no_module_of_the_folder_is_run_by_what_listens(
-    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    module: str, path: str, home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Angelia is begun in the folder in which the model works, and what listens there is outside of every wall."""
+    """Angelia is begun in the folder in which the model works, and what listens there is outside of every wall. An
+    empty entry of PYTHONPATH, which `$PYTHONPATH:/more` makes where there was none, is where a Python begins.
+    """
     (tmp_path / module).parent.mkdir(exist_ok=True)
     (tmp_path / module).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit(9)\n")
     (tmp_path / "x.ogg").write_bytes(MONDAY)
+    (tmp_path / "person").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(Path(angelia.__file__).parents[1]))
+    monkeypatch.setenv("HOME", str(tmp_path / home))
+    monkeypatch.setenv("PYTHONPATH", path + str(Path(angelia.__file__).parents[1]))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ProgramFailed):
         await whisper(str(tmp_path / "no weights")).listen(tmp_path / "x.ogg", "audio/ogg", "en")

@@ -148,6 +148,16 @@ def starting(source: Source) -> Found:
             yield source.place, f"{source.at(node)} {name}"
 
 
+BEGUN = re.compile(r"subprocess\.(Popen|run|call|check_\w+)|asyncio\.(subprocess\.)?create_subprocess_\w+")
+
+
+def begun_anywhere(source: Source) -> Found:
+    """A program that is begun without saying where: where Angelia was, which is a folder in which a model works."""
+    for name, call in calls(source.tree):
+        if BEGUN.fullmatch(name) and not any(one.arg == "cwd" for one in call.keywords):
+            yield source.place, f"{source.at(call)} {name}"
+
+
 def opening(source: Source) -> Found:
     """Whatever opens a database."""
     yield from ((source.place, source.at(call)) for name, call in calls(source.tree) if name == "sqlite3.connect")
@@ -331,6 +341,14 @@ RULES = [
             "faces/cli/test_kit.py": "a module that the person named may lie where they are",
             "testing/stores/ground.py": "a module of whoever brings a store may lie where they are",
         },
+    ),
+    Rule(
+        "whoever starts a program says where it begins",
+        OURS,
+        begun_anywhere,
+        "Give it a cwd: `beginning.py` says which. In a model's folder programs run what they find there.",
+        ("src/angelia/models/x.py", "import asyncio\nasyncio.create_subprocess_exec('node', 'x.js')"),
+        {"testing/": "the kit begins where the test does"},
     ),
     Rule(
         "only modules that may start processes",

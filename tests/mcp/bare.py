@@ -124,6 +124,10 @@ def handle(message: dict[str, Any]) -> None:
     method, params, number = message.get("method", ""), message.get("params") or {}, message.get("id")
     if number is None:
         seen(method)
+    elif method == "initialize":
+        seen("roots are known" if "roots" in params["capabilities"] else "no roots are known")
+    if number is None:
+        pass
     elif ERA == "new" and method == "initialize":
         data = {"supported": [VERSION], "requested": params["protocolVersion"]}
         put(id=number, error={"code": -32022, "message": "too old", "data": data})

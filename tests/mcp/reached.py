@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from angelia.beginning import empty_folder
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.verdict import Trust
 from angelia.sandboxes.local.process_ledger import Life
@@ -61,7 +62,7 @@ async def reached(
     def redact(text: str) -> str:
         return text.replace("s3cr3t-t0k3n", "[hidden]")
 
-    transports = Transports(life, str(folder), ENVIRON, fetcher, redact, inside, logins)
+    transports = Transports(life, str(folder), lambda: empty_folder(folder), ENVIRON, fetcher, redact, inside, logins)
     servers = Servers(transports, lambda: changes.append("changed"))
     for number, way in enumerate(ways, 1):
         servers.add(Server(f"s{number}", way, whose, seconds)).begin()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from angelia.beginning import FOLDER
 from angelia.tools.mcp.connection import Gone, McpConnection, Ready
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable
 from angelia.tools.mcp.server import ServerProgram, Site, given
@@ -57,7 +58,7 @@ async def test_a_server_of_either_era_lists_every_page_is_called_and_tells_of_ne
         await until(lambda: len(server.tools) > len(NAMES))
         assert server.tools[-1].name == "extra"
     began = [line for line in seen(tmp_path) if line.startswith("began")]
-    assert began == [f"began in {tmp_path}"] * (1 if era == "old" else 2)
+    assert began == [f"began in {tmp_path / FOLDER}"] * (1 if era == "old" else 2)
 
 
 async def test_progress_is_shown_and_an_error_of_the_tool_is_a_result(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ async def test_two_calls_run_side_by_side_and_one_that_is_stopped_is_told_so(tmp
             await waiting
         await until(lambda: "notifications/cancelled" in seen(tmp_path))
         assert await said(server, "say", words="after") == "after"
-    assert seen(tmp_path).count(f"began in {tmp_path}") == 1
+    assert seen(tmp_path).count(f"began in {tmp_path / FOLDER}") == 1
 
 
 async def test_a_call_that_stays_silent_is_given_up_and_nobody_knows_what_became_of_it(tmp_path: Path) -> None:
@@ -126,7 +127,8 @@ async def test_a_server_that_cannot_be_had_is_named_with_the_reason_and_stops_no
 
 
 async def test_a_program_knows_only_what_it_was_given(tmp_path: Path) -> None:
-    program = ServerProgram(("sh", "-c", "env | cut -d= -f1 | sort > names; exit 0"), given({"GIVEN": "x"}), ("GIVEN",))
+    line = f"env | cut -d= -f1 | sort > {tmp_path}/names; exit 0"
+    program = ServerProgram(("sh", "-c", line), given({"GIVEN": "x"}), ("GIVEN",))
     async with reached(tmp_path, program):
         names = set((tmp_path / "names").read_text().split())
     assert names - {"_", "PWD", "OLDPWD", "SHLVL"} == {"ANGELIA_COMMAND", "GIVEN", "HOME", "PATH"}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from angelia.beginning import persons_home
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 
@@ -45,7 +46,9 @@ async def begun(argv: Sequence[str]) -> asyncio.subprocess.Process:
     """A program, begun whole or not at all: cancelled between its start and its pipes, asyncio waits for ever."""
     pipe = asyncio.subprocess.PIPE
     beginning = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+        asyncio.create_subprocess_exec(
+            *argv, stdin=pipe, stdout=pipe, stderr=pipe, cwd=persons_home(), start_new_session=True
+        )
     )
     try:
         return await asyncio.shield(beginning)

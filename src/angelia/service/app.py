@@ -144,7 +144,7 @@ class App:
         self.toolsets = (*tools, self.web_search.toolset, self.painter.toolset, *spoken)
         redact, logins = self.redaction.text, ServerLogins(loaded.home, self.secret_refs)
         self.mcp_sources = McpSources(
-            loaded.config.mcp, self.secret_refs, environ, redact, self.running, ranges, logins
+            loaded.config.mcp, self.secret_refs, environ, redact, loaded.home, self.running, ranges, logins
         )
         self.undo_services = UndoServices(
             self.undo, self.transcript, self.redaction.text, loaded.home / "alive", self._mirror_of

@@ -177,6 +177,7 @@ def _begun(
             [sys.executable, "-I", "-S", helper, str(reading), str(writing), str(user), *argv],
             pass_fds=(reading, writing, *held.descriptors, *((cookie,) if cookie >= 0 else ())),
             env={},
+            cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -32,6 +32,7 @@ def run(words: Sequence[str], environment: Mapping[str, str] | None = None) -> R
     ended = subprocess.run(  # noqa: S603 - named by us, and no shell between
         words,
         env={**os.environ, **(environment or {})},
+        cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.beginning import persons_home
 from angelia.core.errors import ConfigError
 from angelia.models.catalog.vendors import Vendor
 from angelia.models.port import Credential
@@ -140,8 +141,9 @@ async def key_from_command(vendor: str, command: str) -> Credential:
     Raises:
         ConfigError: it failed, printed nothing, or gave no answer in time.
     """
+    nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_shell(
-        command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        command, stdin=nothing, stdout=pipe, stderr=pipe, cwd=persons_home()
     )
     try:
         async with asyncio.timeout(COMMAND_SECONDS):

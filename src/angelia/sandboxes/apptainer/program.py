@@ -58,7 +58,7 @@ class ApptainerProgram(Struct, frozen=True):
     async def said(self, *words: str) -> str:
         """Run it to its end; its output and errors."""
         process = await asyncio.create_subprocess_exec(
-            *self.line(*words), stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=self.env, start_new_session=True
+            *self.line(*words), stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=self.env, cwd="/", start_new_session=True
         )
         output, _ = await process.communicate()
         return output.decode(errors="replace")
@@ -86,7 +86,7 @@ class ApptainerProgram(Struct, frozen=True):
 async def run_and_tell(argv: Sequence[str], env: Mapping[str, str], told: Callable[[str], None]) -> tuple[int, str]:
     """Run a command, handing on each line as it comes; its status and all it said."""
     process = await asyncio.create_subprocess_exec(
-        *argv, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=env, start_new_session=True
+        *argv, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=env, cwd="/", start_new_session=True
     )
     assert process.stdout is not None
     lines = []

@@ -110,6 +110,7 @@ def _listener(info: int, give: int, mark: str) -> subprocess.Popen[bytes]:
         [sys.executable, "-I", "-S", program, str(info), str(give), str(PORT)],
         pass_fds=(info, give),
         env={MARK: mark},
+        cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

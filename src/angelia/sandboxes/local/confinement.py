@@ -135,6 +135,7 @@ def _complaint(argv: list[str]) -> str | None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env={"PATH": os.defpath},
+            cwd="/",
             start_new_session=True,
         )
     except OSError as error:

@@ -104,7 +104,7 @@ def _ask_ps(*which: str) -> dict[int, ProcessFacts]:
     """The table where there is no `/proc`: ps(1) of macOS, which shows no session; a group stands in for it."""
     columns = "pid=,ppid=,pgid=,stat=,lstart="
     said = subprocess.run(  # noqa: S603 - a fixed command line
-        ["/bin/ps", *which, "-o", columns], capture_output=True, check=False, text=True, env={"LC_ALL": "C"}
+        ["/bin/ps", *which, "-o", columns], capture_output=True, check=False, text=True, env={"LC_ALL": "C"}, cwd="/"
     ).stdout
     table: dict[int, ProcessFacts] = {}
     for line in said.splitlines():

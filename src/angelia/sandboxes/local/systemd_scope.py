@@ -41,6 +41,7 @@ class SystemdScope:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={},
+            cwd="/",
             start_new_session=True,
         )
         try:

@@ -131,7 +131,7 @@ def begin_supervisor(told: Supervised, control: socket.socket) -> "subprocess.Po
     """
     argv = [sys.executable, "-I", "-c", _BEGIN, msgspec.json.encode(told).decode(), *_packages()]
     return subprocess.Popen(  # noqa: S603 - ourselves
-        argv, stdin=control.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}
+        argv, stdin=control.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}, cwd="/"
     )
 
 
@@ -242,7 +242,7 @@ def _tried(program: str, folder: Path | None) -> bool:
         try:
             process = watch.launch(
                 lambda: subprocess.Popen(  # noqa: S603 - a fixed command line
-                    argv, stdin=nothing, stdout=nothing, stderr=nothing, env={"PATH": os.defpath}
+                    argv, stdin=nothing, stdout=nothing, stderr=nothing, env={"PATH": os.defpath}, cwd="/"
                 )
             )
             process.wait(timeout=20)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from angelia.beginning import FOLDER as EMPTY
 from angelia.sandboxes.guard.originals import FOLDER as GUARDED
 from angelia.sandboxes.undo.store import FOLDER as UNDO
 from angelia.sandboxes.undo.store import MIRRORS
@@ -26,7 +27,7 @@ from angelia.store.sql.tips import FILE as TIPS
 
 BY_THE_STORE = {LOG, f"{LOG}-wal", f"{LOG}-shm", TIPS, BLOBS}
 MADE_AGAIN = {"alive", "running", "renditions", "models", "models.json", "angelia.log", GATEWAY, COPIES, TRASH, GUARDED}
-MADE_AGAIN |= {MIRRORS, SERVED, STAGED}
+MADE_AGAIN |= {EMPTY, MIRRORS, SERVED, STAGED}
 PLAIN = {CLAIMS, "config.toml", "history", "outbox", "quarantine", "skills", UNDO}
 
 

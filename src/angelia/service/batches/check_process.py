@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from angelia.core.entry import Checked, CheckOutcome
@@ -90,17 +91,19 @@ class _CheckProcess:
 
     @classmethod
     async def started(cls, file: str) -> "_CheckProcess":
-        """Start one for the check in `file`."""
+        """Start one for the check in `file`, where that lies."""
+        at = Path(file).absolute()
         ours, theirs = socket.socketpair()
         alive, life = os.pipe()
         output, written = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-P", "-m", "angelia.service.batches.check_worker", str(theirs.fileno()), str(alive), file),
+                *("-P", "-m", "angelia.service.batches.check_worker", str(theirs.fileno()), str(alive), str(at)),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=written,
                 stderr=written,
+                cwd=at.parent,
                 pass_fds=(theirs.fileno(), alive),
                 start_new_session=True,
             )

@@ -301,7 +301,7 @@ class Conversations:
         self, session: Session, sources: McpSources, taken: Callable[[], Collection[str]] = tuple
     ) -> ConversationServers:
         """MCP servers for a conversation; `taken` are the names of its other tools."""
-        folder = session.workspace if session.sandbox == "local" else str(Path.home())
+        folder = session.workspace if self._folder_here(session) else ""
         return ConversationServers(sources, folder, lambda: self.sandbox_of(session), taken)
 
     async def _open_toolsets(self, session: Session) -> Toolbox:

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.beginning import empty_folder
 from angelia.core.errors import BadInput
 from angelia.policy.egress import judge_address, judge_url, ranges_named
 from angelia.sandboxes.local.process_ledger import Life
@@ -30,6 +32,7 @@ class McpSources(Struct, frozen=True):
     secret_refs: SecretRefs
     environ: Mapping[str, str]
     redact: Callable[[str], str]
+    home: Path
     state: Path
     ranges: tuple[str, ...]
     logins: ServerLogins
@@ -45,9 +48,10 @@ class ConversationServers(McpTools):
         sandbox: Callable[[], Sandbox],
         taken: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        """`folder` is where programs of this machine work; `sandbox` is as in `Transports`."""
+        """`folder` and `sandbox` are as in `Transports`."""
         self._life: Life | None = None
         self._state = sources.state
+        empty = partial(empty_folder, sources.home)
 
         def fetcher(named: tuple[str, ...]) -> Fetcher:
             return Fetcher(judge_url, lambda address: judge_address(address, (*sources.ranges, *named)))
@@ -55,7 +59,9 @@ class ConversationServers(McpTools):
         super().__init__(
             sources.settings.servers,
             lambda name, settings: configured(name, settings, sources.secret_refs),
-            Transports(self._programs, folder, sources.environ, fetcher, sources.redact, sandbox, sources.logins),
+            Transports(
+                self._programs, folder, empty, sources.environ, fetcher, sources.redact, sandbox, sources.logins
+            ),
             sources.settings.patience,
             taken,
         )

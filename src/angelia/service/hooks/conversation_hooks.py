@@ -14,13 +14,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from angelia.beginning import named_folder, persons_home
 from angelia.core import entry as e
 from angelia.core.content import Content, Text, ToolCall
 from angelia.core.crash import crash_point
 from angelia.core.entry import HookEvent, HookOutcome
+from angelia.core.errors import ConfigError
 from angelia.core.ids import delivery_id
 from angelia.engine.hooks import GuardAnswer
-from angelia.path_queries import is_folder
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.hooks.answers import HookAnswer, guard_answer, observer_answer
@@ -159,7 +160,8 @@ class ConversationHooks:
         self, name: str, hook: RunHook, event: HookEvent, about: str, told: Mapping[str, object]
     ) -> e.HookRan:
         began = time.monotonic()
-        answer = await fired(hook.settings, {**self._common(event), **told}, hook.folder or self._folder())
+        here = self._session.workspace if self._session.sandbox == "local" else ""
+        answer = await fired(name, hook, {**self._common(event), **told}, here)
         why = self._sources.redact(answer.why)
         if answer.came is HookOutcome.FAILED and event is not HookEvent.BEFORE_CALL and name not in self._broken:
             self._broken.add(name)
@@ -170,22 +172,22 @@ class ConversationHooks:
         session = self._session
         return {"session_id": session.conversation, "cwd": session.workspace, "hook_event_name": NAMES[event]}
 
-    def _folder(self) -> Path:
-        return folder_of(self._session.workspace if self._session.sandbox == "local" else "")
 
-
-async def fired(hook: HookSettings, told: Mapping[str, object], folder: Path) -> HookAnswer:
-    """What a hook's program says when it is told this; what went wrong is `FAILED`, with why."""
+async def fired(name: str, run: RunHook, told: Mapping[str, object], workspace: str) -> HookAnswer:
+    """What a hook's program says when it is told this; what went wrong is `FAILED`, with why. `workspace` is the
+    conversation's folder, empty where that is on another machine.
+    """
+    hook = run.settings
     try:
+        folder = run.folder or _named(name, hook, workspace)
         ended = await run_hook(hook.command, msgspec.json.encode(told), hook.seconds, folder)
-    except HookBroke as error:
+    except (HookBroke, ConfigError) as error:
         return HookAnswer(HookOutcome.FAILED, error.what)
     return guard_answer(ended) if HookEvent(hook.at) is HookEvent.BEFORE_CALL else observer_answer(ended)
 
 
-def folder_of(workspace: str) -> Path:
-    """Where a hook's program is run: the workspace, where that is on this machine; else the person's home."""
-    return Path(workspace) if workspace and is_folder(workspace) else Path.home()
+def _named(name: str, hook: HookSettings, workspace: str) -> Path:
+    return Path(named_folder(hook.cwd, workspace, f"hooks.{name}.cwd") if hook.cwd else persons_home())
 
 
 def _means(hook: HookSettings, tool: str) -> bool:

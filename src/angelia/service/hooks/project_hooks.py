@@ -42,7 +42,7 @@ class ProjectHooks(Struct, frozen=True):
 
 
 class RunHook(Struct, frozen=True):
-    """A hook, and the folder in which its program is run: None for the conversation's."""
+    """A hook, and the folder in which its program is run: None for the one that its settings name."""
 
     settings: HookSettings
     folder: Path | None = None
@@ -84,6 +84,8 @@ def read_hooks(folder: Path) -> ProjectHooks:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         return ProjectHooks(str(folder), digest, files, {}, f"{LIST}: {one_line(visible(str(error)), 200)}")
     fault = "" if 0 < len(hooks) <= _MOST_HOOKS else f"{LIST} has {len(hooks)} hooks, of 1 to {_MOST_HOOKS}"
+    if any(hook.cwd for hook in hooks.values()):
+        fault = f"{LIST} names a cwd, and hooks of a project begin beside their own files"
     return ProjectHooks(str(folder), digest, files, {} if fault else hooks, fault)
 
 

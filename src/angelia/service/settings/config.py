@@ -247,13 +247,15 @@ class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """`command` is a command line that is run `at` an event, with JSON on its standard input.
 
     Before a call it may refuse (`before-call`); at the others it is told. `tools` are those whose calls it is run at,
-    such as `shell` or `mcp_*`; empty for all. It has `seconds`.
+    such as `shell` or `mcp_*`; empty for all. It has `seconds`. `cwd` is where it begins, from the root or within the
+    conversation's folder (`.` is that itself), empty for your home.
     """
 
     at: Literal["before-call", "after-call", "message", "ending"]
     command: str
     tools: tuple[str, ...] = ()
     seconds: float = 10.0
+    cwd: str = ""
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,7 +5,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -19,7 +18,7 @@ from angelia.tools.mcp.logins import LoginEnded, LoginRefused, Returned
 from angelia.tools.mcp.served import Offers
 from angelia.tools.mcp.server import Server, Site
 from angelia.tools.mcp.task_look import TaskLook
-from angelia.tools.mcp.transports import Transports, TransportTrace, part, root_of, way_to
+from angelia.tools.mcp.transports import Transports, TransportTrace, part, roots_of, way_to
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -421,9 +420,9 @@ class McpConnection:
         module = await part("client")
         over = asyncio.Event()
         way = await way_to(self.server, self._transports, self._noticed, self._log_in)
-        root = await root_of(self.server, self._transports)
+        roots = await roots_of(self.server, self._transports)
         newest_first = isinstance(self.server.way, Site) and self.server.way.transport == "http"
-        hooks = module.Hooks(self._stale.set, over.set, (Path(root).as_uri(),), newest_first, self._elicit)
+        hooks = module.Hooks(self._stale.set, over.set, roots, newest_first, self._elicit)
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(HELLO_S):
                 client = await stack.enter_async_context(module.talking(way, hooks))

@@ -29,7 +29,8 @@ _LOGIN = re.compile(r"(?<=//)[^/@\s]+(?=@)")
 class ServerProgram(Struct, frozen=True):
     """A server that is a process of this machine, spoken to over its pipes.
 
-    `names` are those of the variables that `env` reads; an empty `cwd` is the conversation's folder.
+    `names` are those of the variables that `env` reads; `cwd` is where it begins, absolute or
+    relative to the conversation's folder; in an empty folder if it is empty.
     """
 
     argv: tuple[str, ...]

@@ -10,9 +10,10 @@ class ServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     Values of `env` and `headers` may hold `${NAME}` (an environment variable), `${file:PATH}` (the first line of a
     file that only you can read) and `${command:LINE}` (the first line that a command prints); these are secrets.
-    `cwd` is where a command runs, empty for the conversation's folder. `where` is whose program it is: one of this
-    machine, outside of every confinement, or one in the conversation's sandbox, with what commands there see and no
-    network, unless its `reach` is the network. `allow` lets its tools be used unasked. A call that is silent for
+    `where` is whose program it is: one of this machine, outside of every confinement, or one in the conversation's
+    sandbox, with what commands there see and no network, unless its `reach` is the network. `cwd` is where it begins,
+    from the root or within the conversation's folder (`.` is that itself); left out, one of the sandbox begins there,
+    and one of this machine in an empty folder. `allow` lets its tools be used unasked. A call that is silent for
     `seconds` is given up.
     """
 

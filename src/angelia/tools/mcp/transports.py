@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from msgspec import Struct
 
+from angelia.beginning import named_folder
 from angelia.core.errors import MissingPart
 from angelia.http.client import http_client
 from angelia.policy.egress import ranges_named
@@ -26,7 +28,8 @@ def _no_sandbox() -> Sandbox:
 
 
 class Transports(Struct, frozen=True):
-    """What it takes to reach servers. `life` records programs, `folder` is where they work by default.
+    """What it takes to reach servers. `life` records programs. `folder` is the conversation's, empty where that is on
+    another machine; `empty` gives the folder in which programs begin that name none.
 
     `environ` is the person's environment; `fetcher` judges addresses, with further ranges that were opened by name.
     `redact` takes known secrets out of what a server complains about. `sandbox` gives the conversation's sandbox, or
@@ -35,6 +38,7 @@ class Transports(Struct, frozen=True):
 
     life: Callable[[], Life]
     folder: str
+    empty: Callable[[], str]
     environ: Mapping[str, str]
     fetcher: Callable[[tuple[str, ...]], Fetcher]
     redact: Callable[[str], str]
@@ -73,7 +77,8 @@ async def way_to(
             variables = {**ordinary(transports.environ), **await env()}
 
             async def start() -> Sidecar:
-                return await Sidecar.start(argv, variables, cwd or transports.folder, transports.life())
+                named = named_folder(cwd, transports.folder, f"mcp.servers.{server.name}.cwd") if cwd else ""
+                return await Sidecar.start(argv, variables, named or transports.empty(), transports.life())
 
             return lambda: client.program(start, noticed.complained)
         case SandboxProgram() as inside:
@@ -109,11 +114,13 @@ async def _login_at(server: Server, url: str, transports: Transports, again: Log
     return (await part("oauth")).stored_login(server.name, url, logins, again)
 
 
-async def root_of(server: Server, transports: Transports) -> str:
-    """The folder that the server may take for its own: an absolute path where it runs."""
-    if isinstance(server.way, SandboxProgram):
-        return (await transports.sandbox().describe()).workspace
-    return transports.folder
+async def roots_of(server: Server, transports: Transports) -> tuple[str, ...]:
+    """The folder that the server may take for its own, as a URI: the conversation's; none where that is not where it
+    runs. Some show the model all that lies there.
+    """
+    inside = isinstance(server.way, SandboxProgram)
+    folder = (await transports.sandbox().describe()).workspace if inside else transports.folder
+    return (Path(folder).as_uri(),) if folder else ()
 
 
 async def part(name: str) -> ModuleType:

@@ -62,7 +62,7 @@ class Bridge:
         words = (str(SCRIPT), str(folder), str(modules), msgspec.json.encode(options).decode())
         pipe = asyncio.subprocess.PIPE
         beginning = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(node, *words, stdin=pipe, stdout=pipe, stderr=pipe, limit=_LINE)
+            asyncio.create_subprocess_exec(node, *words, stdin=pipe, stdout=pipe, stderr=pipe, cwd="/", limit=_LINE)
         )
         try:
             return cls(await asyncio.shield(beginning))

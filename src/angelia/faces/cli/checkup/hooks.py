@@ -41,14 +41,14 @@ async def look_at_hooks(app: App) -> AsyncIterator[CheckResult]:
 
 
 async def _fired(name: str, run: "RunHook", where: str) -> CheckResult:
-    from angelia.service.hooks.conversation_hooks import NAMES, fired, folder_of
+    from angelia.service.hooks.conversation_hooks import NAMES, fired
 
     hook, here, about = run.settings, str(Path.cwd()), f"hook {name}"
     event = HookEvent(hook.at)
     told: dict[str, object] = {"session_id": "probe", "cwd": here, "hook_event_name": NAMES[event]}
     if event in (HookEvent.BEFORE_CALL, HookEvent.AFTER_CALL):
         told["tool_name"] = next(iter(hook.tools), "shell")
-    answer = await fired(hook, {**told, "probe": True, **_PROBE[event]}, run.folder or folder_of(here))
+    answer = await fired(name, run, {**told, "probe": True, **_PROBE[event]}, here)
     if answer.came is HookOutcome.FAILED:
         then = "refuses every call that it judges" if event is HookEvent.BEFORE_CALL else "is told of nothing"
         return broken(about, f"{answer.why}; so it {then}", f"Look at {where}: {hook.command}")
