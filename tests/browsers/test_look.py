@@ -83,6 +83,47 @@ async def test_a_body_without_height_hides_nothing_that_stands_beside_it(browser
     assert await shown(browser, site, page) == ['button "Run" [e1]']
 
 
+CLIP = "height:20px;overflow:hidden"
+AT = "left:0;top:200px"
+PLACED = {
+    "absolute, in one that is not positioned": (f"<div style='{CLIP}'><div style='position:absolute;{AT}'>", True),
+    "absolute, in one that is": (f"<div style='position:relative;{CLIP}'><div style='position:absolute;{AT}'>", False),
+    "absolute, within one that is, further in": (
+        f"<div style='{CLIP}'><div style='position:relative'><div style='position:absolute;{AT}'>",
+        False,
+    ),
+    "absolute, in a positioned one around": (
+        f"<div style='position:relative;height:300px'><div style='{CLIP}'><div style='position:absolute;{AT}'>",
+        True,
+    ),
+    "fixed": (f"<div style='position:relative;{CLIP}'><div style='position:fixed;{AT}'>", True),
+    "fixed, in one that is moved": (f"<div style='transform:scale(1);{CLIP}'><div style='position:fixed;{AT}'>", False),
+    "in the flow of an absolute one": (
+        f"<div style='{CLIP}'><div style='position:absolute;{AT}'><div style='{CLIP}'><p style='margin:60px 0'>",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PLACED)
+@pytest.mark.parametrize("whole", [False, True])
+async def test_what_is_placed_by_a_box_further_out_is_not_cut_off(
+    browser: ChromiumBrowser, site: Site, kind: str, whole: bool
+) -> None:
+    """A menu is often the child of a list that scrolls, and stands beside it (CSS Overflow 3, 2)."""
+    page, seen = PLACED[kind]
+    lines = await shown(browser, site, f"<h1>Seen</h1>{page}<button>Menu</button>", whole=whole)
+    assert lines == ['heading "Seen" level 1', *(['button "Menu" [e1]'] if seen else [])]
+
+
+async def test_what_is_placed_by_a_box_further_out_is_counted_out_of_view(browser: ChromiumBrowser, site: Site) -> None:
+    site.pages["/"] = f"""<div style='{CLIP}'><button style='position:absolute;top:3000px'>Menu</button>
+        <button style='position:relative;top:3000px'>Cut off</button></div>"""
+    tab = await browser.opened()
+    await tab.go(site.url())
+    assert (await tab.look()).below == 1
+
+
 async def test_what_listens_can_be_acted_on_though_no_tag_says_so(browser: ChromiumBrowser, site: Site) -> None:
     page = """<div id=a>One</div><div id=b>Two</div><div>Three</div><script>
     a.addEventListener('click', () => 0); b.addEventListener('mousedown', () => 0)</script>"""

@@ -150,6 +150,27 @@
     const place = (box, shift) => (box.bottom + shift.y <= view.top ? -1 : box.top + shift.y >= view.bottom ? 1
       : box.right + shift.x <= view.left || box.left + shift.x >= view.right ? 2 : 0);
     const outside = (box, clip) => box.right < clip.left || box.left > clip.right || box.bottom < clip.top || box.top > clip.bottom;
+    // What cuts off is an ancestor by whose box an element is placed (CSS Overflow 3, 2): for one in the flow each, for an
+    // absolute one those from the next positioned ancestor on, for a fixed one those from the next that holds such.
+    const clipOf = (style, clips) => style.position === "fixed" ? clips.fixed : style.position === "absolute" ? clips.absolute
+      : clips.flow;
+    // The style is asked for where it may matter: outside of what cuts the flow.
+    const cuts = (element, box, clips) => {
+      if (!clips.flow || !outside(box, clips.flow)) return false;
+      const clip = clipOf(getComputedStyle(element), clips);
+      return clip !== null && outside(box, clip);
+    };
+    const UNCUT = { flow: null, absolute: null, fixed: null };
+    const MOVED = ["transform", "translate", "rotate", "scale", "perspective", "filter", "backdropFilter"];
+    const holdsFixed = (style) => MOVED.some((one) => style[one] !== "none") || /paint|layout|strict|content/.test(style.contain)
+      || /transform|translate|rotate|scale|perspective|filter/.test(style.willChange);
+    const narrowed = (box, clip) => clip ? { left: Math.max(box.left, clip.left), top: Math.max(box.top, clip.top),
+      right: Math.min(box.right, clip.right), bottom: Math.min(box.bottom, clip.bottom) } : box;
+    const within = (style, box, clips, overflows) => {
+      if (!overflows && clips.flow === clips.absolute && clips.flow === clips.fixed) return clips;
+      const own = clipOf(style, clips), flow = overflows ? narrowed(box, own) : own, fixed = holdsFixed(style);
+      return { flow, absolute: fixed || style.position !== "static" ? flow : clips.absolute, fixed: fixed ? flow : clips.fixed };
+    };
     // What holds words alone and is out of view is only counted, if it can be clicked. Its style, which takes the most
     // time of a look at a large page, is asked for where it may end a line of those before.
     const leaf = (element, where, there) => {
@@ -164,14 +185,14 @@
       const { left, top, width, height } = element.getBoundingClientRect();
       return { left, top, width, height, right: left + width, bottom: top + height };
     };
-    const visit = (element, shift, clip, within) => {
+    const visit = (element, shift, clips, said) => {
       const box = boxOf(element);
       const where = place(box, shift);
       const sized = box.width > 0 && box.height > 0;
       // Left of the page and above it nobody can scroll.
       const apart = box.right + shift.x + begun.x <= 0 || box.bottom + shift.y + begun.y <= 0;
       if (!whole && where !== 0 && element.firstChild && !element.firstElementChild && !shadow(element) && !element.tagName.includes("-")) {
-        leaf(element, where, sized && !apart && !(clip && outside(box, clip)));
+        leaf(element, where, sized && !apart && !cuts(element, box, clips));
         return;
       }
       if (!element.checkVisibility({ opacityProperty: true, contentVisibilityAuto: true })) return;
@@ -183,29 +204,27 @@
       if (marked.has(element) && !sized) mark(...element.children); // floats: only they have a size
       const inline = () => style.display.startsWith("inline") || style.display === "contents";
       if (words.length && !inline()) flush();
-      const cut = clip && outside(box, clip);
+      const cut = cuts(element, box, clips);
       if (acts && sized && !cut && where !== 0 && !whole) where < 0 ? above++ : where === 1 && below++;
       const here = (whole || where === 0) && sized && !cut && !apart && style.visibility === "visible";
-      let inside = labels(element) ? "" : within; // a label's words stand in the line of what it labels
+      let inside = labels(element) ? "" : said; // a label's words stand in the line of what it labels
       if (here && (acts || kind === "heading" || ["img", "video", "audio", "canvas", "frame"].includes(kind))) {
         flush();
         const many = element.querySelector("a[href], button, input, select, textarea, [role], [tabindex], [onclick]");
         // What holds other elements is named by its label alone: its words stand in theirs.
         const holds = many && !WIDGETS.has(kind) && kind !== "heading" && kind !== "frame";
-        const said = holds ? squeeze(labelled(element) || element.getAttribute("aria-label")) : name(element, kind);
-        const line = { role: kind || element.tagName.toLowerCase(), name: said, state: states(element, kind) };
+        const named = holds ? squeeze(labelled(element) || element.getAttribute("aria-label")) : name(element, kind);
+        const line = { role: kind || element.tagName.toLowerCase(), name: named, state: states(element, kind) };
         if (acts || ["video", "audio", "canvas", "frame"].includes(kind)) line.ref = ref(element);
-        if (!(kind === "img" && !said)) lines.push(line);
-        if (!many && kind !== "frame" && element.tagName !== "LABEL") inside = said; // its words stand in its line
+        if (!(kind === "img" && !named)) lines.push(line);
+        if (!many && kind !== "frame" && element.tagName !== "LABEL") inside = named; // its words stand in its line
         if (element.tagName === "SELECT" || element.tagName === "TEXTAREA" || written(element)) return;
         if (kind === "frame") { frame(element, box, shift, lines.at(-1)); return; }
       }
       // Of the whole page is also what a person would find by scrolling within it.
       const overflow = style.overflowX + style.overflowY, scrolls = whole && /auto|scroll/.test(overflow);
       const overflows = overflow !== "" && overflow !== "visiblevisible" && !scrolls && !viewports(element);
-      const bound = overflows ? { left: Math.max(box.left, clip ? clip.left : -1e9), top: Math.max(box.top, clip ? clip.top
-        : -1e9), right: Math.min(box.right, clip ? clip.right : 1e9), bottom: Math.min(box.bottom, clip ? clip.bottom
-        : 1e9) } : clip;
+      const bound = within(style, box, clips, overflows);
       const readable = here && inside === null && legible(element, style, box);
       for (let child = (shadow(element) || element).firstChild; child; child = child.nextSibling) {
         if (child.nodeType === 3) { if (readable && child.data.trim()) words.push(child.data); }
@@ -230,13 +249,13 @@
           right: Math.min(view.right - left, box.width), bottom: Math.min(view.bottom - top, box.height) };
         return;
       }
-      visit(inner.body, { x: left, y: top }, null, null);
+      visit(inner.body, { x: left, y: top }, UNCUT, null);
       flush();
       lines.push({ text: "(end of the frame)" });
     };
     const begin = under ? element(under) : document.body;
     if (under && !begin) return { gone: true };
-    if (begin) visit(begin, { x: 0, y: 0 }, null, null);
+    if (begin) visit(begin, { x: 0, y: 0 }, UNCUT, null);
     flush();
     const page = document.scrollingElement || document.documentElement;
     return { url: location.href, title: squeeze(document.title), lines, above, below, last, suspects: suspects.length,
