@@ -50,6 +50,8 @@ class ChromiumBrowser:
         self._watched: list[LiveBrowser] = []
         self._own = asyncio.Lock()
         self._unshown: set[str] = set()
+        self._asked_for: set[str] = set()
+        self._beginning: set[str] = set()
         self.control = PageControl()
         self._current = ""
         self.life = 0
@@ -100,13 +102,16 @@ class ChromiumBrowser:
             await self.close()  # it died; what it had open is lost, and was told of
         if name != "new" and (name or self._tabs):
             tab = self.tab(name)
-            if not tab.crashed:
+            if not tab.crashed and not tab.stuck:
                 return tab
-            await self.close_tab(tab.name)  # its process has ended, and nothing loads in it any more
+            await self.close_tab(tab.name)  # its process has ended or does not answer, and nothing loads in it any more
         if len(self._tabs) >= MOST_TABS:
             raise ActFailed(ActOutcome.UNFIT, f"{MOST_TABS} tabs are open already: close one first.")
         running = await self._started()
-        target = (await running.cdp.call("Target.createTarget", {"url": "about:blank", **self._within}))["targetId"]
+        async with self._own:
+            asked = {"url": "about:blank", **self._within}
+            target = str((await running.cdp.call("Target.createTarget", asked))["targetId"])
+            self._asked_for.add(target)
         if running.context:  # of targets in such a browser nobody is told
             await self._attach({"targetId": target})
             if target not in {tab.target for tab in self._tabs.values()}:
@@ -300,18 +305,32 @@ class ChromiumBrowser:
         running = self._running
         async with self._own:  # a page of our own is known as such once its making is answered
             pass
-        if running is None or target.get("attached") or target["targetId"] in self._unshown:
+        identity = str(target["targetId"])
+        if running is None or target.get("attached") or identity in self._unshown:
             return
+        if identity not in self._asked_for and len(self._tabs) + len(self._beginning) >= MOST_TABS:
+            running.refusals.setdefault("window", f"a window of its own: {MOST_TABS} tabs are open, close one first")
+            with suppress(ProtocolError, ActFailed, BrowserGone):
+                await running.cdp.call("Target.closeTarget", {"targetId": identity})
+            return
+        self._beginning.add(identity)
+        try:
+            await self._begin_tab(running, identity)
+        finally:
+            self._beginning.discard(identity)
+
+    async def _begin_tab(self, running: "RunningChromium | RemoteContext", target: str) -> None:
         with suppress(ProtocolError, ActFailed, BrowserGone):  # it was gone again before it could be spoken to
-            asked = {"targetId": target["targetId"], "flatten": True}
+            asked = {"targetId": target, "flatten": True}
             session = (await running.cdp.call("Target.attachToTarget", asked))["sessionId"]
             self._numbers += 1
-            tab = Tab(running.cdp, session, target["targetId"], f"t{self._numbers}", self._given, running.rules)
+            tab = Tab(running.cdp, session, target, f"t{self._numbers}", self._given, running.rules)
             await tab.begin()
             self._tabs[tab.name] = tab
             self._tell_watchers(tab.name)
 
     def _forget(self, target: str) -> None:
+        self._asked_for.discard(target)
         for name in [name for name, tab in self._tabs.items() if tab.target == target]:
             del self._tabs[name]
             if self._current == name:

@@ -35,9 +35,9 @@ class Asking(Protocol):
     """How a document is spoken to: one call in its session, and what ends if the page asks something meanwhile."""
 
     async def __call__(
-        self, method: str, params: dict[str, Any] | None = None, *, session: str, seconds: float = 15.0
+        self, method: str, params: dict[str, Any] | None = None, *, session: str, seconds: float = 0.0
     ) -> dict[str, Any]:
-        """What the browser answers."""
+        """What the browser answers within `seconds`, 0 for as many as any answer may take."""
 
 
 Unless = Callable[[Awaitable[Any]], Awaitable[Any]]

@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 LOADED_S = 30.0
 """Until a page must have begun to show itself."""
+ANSWER_S = 15.0
+"""Until a page must have answered; one whose scripts are busy for longer is taken for stuck."""
 QUIET_S, SETTLED_S = 0.15, 5.0
 """An act is over once nothing has been loading for so long; and after that long in any case."""
 _DOMAINS = ("Page", "Runtime", "Network", "Inspector", "Log")
@@ -50,7 +52,7 @@ class Tab:
     ) -> None:
         """`rules` decide what it asks for, where nothing outside of the browser does."""
         self.target, self.name = target, name
-        self.url = "about:blank"
+        self.url, self._loader = "about:blank", ""
         self.dialog: Dialog | None = None
         self.seen: PageLook | None = None
         self._cdp, self._session = cdp, session
@@ -59,6 +61,8 @@ class Tab:
         self._given, self._rules = given, rules
         self.console = Console(given)
         self._crashed: set[str] = set()
+        self.stuck = False
+        """Whether the page's process gave no answer when it was last asked."""
         self._loading = Loading(self.frames)
         self._news = asyncio.Event()
         self._told: list[Callable[[], None]] = []
@@ -111,13 +115,16 @@ class Tab:
         """Load an address.
 
         Raises:
-            ActFailed: it could not be loaded, or did not in time; or the page asks something.
+            ActFailed: it could not be loaded, or did not in time; or the page asks something. `CRASHED` is told of the
+                page before alone: of one that ends its own process whoever looks at it hears it.
         """
         self.frames.page.moved()
         answer = await self.unless_asked(self._begins(url))
         if failure := answer.get("errorText"):
             raise ActFailed(ActOutcome.NOT_LOADED, f"{url} could not be loaded: {failure}.")
         await self._loaded()
+        if self.crashed and self._loader != answer.get("loaderId"):
+            raise _crashed()  # the process of the page before, in which this one would have been shown
 
     async def _begins(self, url: str) -> dict[str, Any]:
         try:
@@ -405,12 +412,24 @@ class Tab:
         return await self._call("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **more})
 
     async def _call(
-        self, method: str, params: dict[str, Any] | None = None, *, session: str = "", seconds: float = 15.0
+        self, method: str, params: dict[str, Any] | None = None, *, session: str = "", seconds: float = 0.0
     ) -> dict[str, Any]:
+        """What the page answers within `seconds`, 0 for as many as any answer may take: then its process is well, where
+        a server's answer or a script of the model's takes longer.
+        """
         session = session or self._session
         if session in self._crashed:
             raise _crashed()
-        return await self._cdp.call(method, params, session=session, seconds=seconds)
+        try:
+            answer = await self._cdp.call(method, params, session=session, seconds=seconds or ANSWER_S)
+        except ActFailed as failed:
+            if failed.outcome is not ActOutcome.TIMED_OUT or seconds:
+                raise
+            self.stuck = True
+            why = f"The page has not answered for {ANSWER_S:g} s: its scripts may be busy."
+            raise ActFailed(ActOutcome.TIMED_OUT, f"{why} Look again, or open a page: it gets a new tab.") from failed
+        self.stuck = False
+        return answer
 
     # -- what the browser tells -------------------------------------------------------------------------------------
 
@@ -454,8 +473,8 @@ class Tab:
             self.frames.navigated(str(frame["id"]), str(frame["url"]))
             return
         self.frames.page_moved(str(frame["id"]))
-        self.url = str(frame["url"])
-        self._loading.page_moved(str(frame["loaderId"]))
+        self.url, self._loader = str(frame["url"]), str(frame["loaderId"])
+        self._loading.page_moved(self._loader)
         self.console.page_moved()
 
     def _attach(self, session: str, target: dict[str, Any]) -> None:

@@ -129,6 +129,8 @@ class ActOnPage:
     async def _after(self, tab: Tab, before: PageLook | None) -> str:
         if tab.dialog is not None:
             return str(tab.dialog)
+        if tab.stuck:
+            return "(not looked at)"
         try:
             return changes(before, await tab.look())
         except ActFailed as failed:

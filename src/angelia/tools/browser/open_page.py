@@ -7,7 +7,8 @@ from msgspec import Meta, Struct
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.frames import origin
-from angelia.browsers.port import ActFailed
+from angelia.browsers.chromium.tab import Tab
+from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
 from angelia.policy.verdict import Effect, FetchUrl, OpenOrigin, SeePage, SendTo
@@ -74,7 +75,7 @@ class OpenPage:
                     tab = await self._browser.opened(arguments.tab)
                     self._browser.permit(origin(arguments.url))
                     await self._logins.lend(arguments.profile)
-                    await tab.go(arguments.url)
+                    tab = await self._gone_to(arguments.url, tab)
                 else:
                     tab = judged_tab(self._browser, arguments.tab, context)
                     await tab.move(arguments.go)
@@ -83,3 +84,14 @@ class OpenPage:
             return ToolOutcome((Text(f"{failed.outcome}: {failed}"),), CallStatus.ERROR)
         outcome = await told(self._browser, tab, f"{look.head()}\n{look.words()}", context)
         return await self._logins.told(self._secrets.told(outcome, tab), tab)
+
+    async def _gone_to(self, url: str, tab: Tab) -> Tab:
+        """The tab that shows it: another one, where the process of the page before has ended meanwhile."""
+        try:
+            await tab.go(url)
+        except ActFailed as failed:
+            if failed.outcome is not ActOutcome.CRASHED:
+                raise
+            tab = await self._browser.opened(tab.name)
+            await tab.go(url)
+        return tab
