@@ -97,6 +97,9 @@ class DeliveryDispatcher:
             except AngeliaError as error:
                 logger.warning("what is queued cannot be read, and is looked for again: %s", error)
                 await self._wait(None, _AFTER_A_FAULT_S)
+            except Exception as error:
+                logger.exception("handing out what is queued faulted, and is tried again", exc_info=error)
+                await self._wait(None, _AFTER_A_FAULT_S)
 
     async def close(self) -> None:
         """Stop writing; what was begun is in doubt, what was not begun is still queued."""
@@ -112,9 +115,12 @@ class DeliveryDispatcher:
         return changed
 
     async def _hand_out(self) -> None:
-        for door in tuple(self._lines):
+        for door, line in tuple(self._lines.items()):
             chats: defaultdict[str, list[Receipt]] = defaultdict(list)
-            for receipt in await self._stores.outbox.pending(door, self._handed_out.get(door, 0)):
+            pending = await self._stores.outbox.pending(door, self._handed_out.get(door, 0))
+            if self._lines.get(door) is not line:  # it went meanwhile; whoever has it now looks for all of it
+                continue
+            for receipt in pending:
                 chats[receipt.address.chat].append(receipt)
                 self._handed_out[door] = receipt.place
             for chat, receipts in chats.items():
