@@ -75,6 +75,10 @@ class Installation(Struct, frozen=True):
             case InstallWay.PIP | InstallWay.SCRIPT:
                 return f"{shlex.quote(str(self.python))} -m pip install {alone}"
 
+    def anew(self) -> str:
+        """What pip is given to put this very copy into another environment, for a shell."""
+        return f"-e {shlex.quote(self.source)}" if self.way is InstallWay.CHECKOUT else _spec(self.source, ())
+
     def unattended(self) -> tuple[str, ...]:
         """The words that begin a command of ours where no shell of the person's is, as with cron."""
         if self.way is InstallWay.IMAGE:

@@ -1,5 +1,6 @@
 """Every way of installing leaves a mark, and has commands of its own."""
 
+import re
 import shlex
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from angelia import installation as module
 from angelia.installation import Installation, InstallWay, installation, installing, present
 from tests.house.sources import ROOT
 
+HOW = re.compile(r"(pip install|uv tool|pipx|uvx|make add).*\bangelia\b")
 WHEEL = "file:///wheels/angelia-0.1.0-py3-none-any.whl"
 
 
@@ -98,6 +100,17 @@ def test_what_came_as_a_wheel_is_updated_by_another_one_and_keeps_its_parts(way:
     spec = "'angelia[ssh] @ file:///wheels/angelia-NEW-py3-none-any.whl'"
     assert spec in Installation(way, Path("/v"), WHEEL, ("ssh",)).updating()
     assert "@" not in Installation(way, Path("/v")).updating()
+
+
+def test_the_same_copy_is_put_into_another_environment() -> None:
+    assert Installation(InstallWay.CHECKOUT, Path("/v"), "/a b/checkout").anew() == "-e '/a b/checkout'"
+    assert Installation(InstallWay.UV_TOOL, Path("/v"), WHEEL, ("ssh",)).anew() == f"'angelia @ {WHEEL}'"
+    assert Installation(InstallWay.PIP, Path("/v")).anew() == "angelia"
+
+
+def test_no_other_module_says_how_we_are_installed() -> None:
+    found = {path.stem for path in (ROOT / "src/angelia").rglob("*.py") if HOW.search(path.read_text("utf-8"))}
+    assert not found, "it would be wrong for whoever took another way"
 
 
 @pytest.mark.parametrize("way", InstallWay)

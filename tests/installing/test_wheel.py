@@ -81,6 +81,8 @@ def test_a_package_is_written_by_the_wheel(environment: Path, place: Place) -> N
     made = run(environment / "bin/angelia", "new", "tool", "rain", "--in", place.work, **place.environment({}))
     assert "is written" in made
     assert (place.work / "rain/tests/test_rain.py").exists()
+    (tried,) = re.findall(r"Try its tests: +(.*)", made)
+    assert "4 passed" in run("sh", "-c", tried, **{**place.environment({}), **indexes()})
 
 
 def test_the_terminal_is_in_the_core(environment: Path, tmp_path: Path) -> None:

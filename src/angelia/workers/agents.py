@@ -21,6 +21,6 @@ KNOWN = {
     "gemini": KnownAgent(("gemini", "--acp"), "npm install -g @google/gemini-cli", ("GEMINI_API_KEY",)),
     "goose": KnownAgent(("goose", "acp"), "see the site of goose, whose command line has `goose acp`"),
     "opencode": KnownAgent(("opencode", "acp"), "npm install -g opencode-ai"),
-    "angelia": KnownAgent(("angelia", "acp"), "pip install angelia"),
+    "angelia": KnownAgent(("angelia", "acp"), "its wheel is made by `make wheel` in a checkout"),
 }
 """By the name in `worker = "acp:NAME"`."""

@@ -2,6 +2,7 @@
 
 import keyword
 import re
+import shlex
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -13,6 +14,7 @@ from angelia.core.errors import BadInput
 from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.cli.new_package.skill import begin_skill
 from angelia.faces.words.output import echo
+from angelia.installation import installation
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*")
 
@@ -59,8 +61,17 @@ def new(kind: str, name: str, where: Path) -> int:
         (folder / path).write_text(text, "utf-8")
     echo(f"{folder} is written.")
     echo(_NEXT[kind].format(module=module))
-    echo(f"Try its tests:  cd {folder} && pip install -e '.[test]' && pytest")
+    echo(f"Try its tests:  cd {shlex.quote(str(folder))} && {_trying()}")
     return 0
+
+
+def _trying() -> str:
+    """The line that tries a package in an environment of its own, with the copy of Angelia that wrote it."""
+    here = installation()
+    return (
+        f"{shlex.quote(str(here.python))} -m venv .venv && "
+        f".venv/bin/pip install --quiet {here.anew()} -e '.[test]' && .venv/bin/pytest"
+    )
 
 
 def written(template: Traversable, words: dict[str, str]) -> dict[str, str]:
