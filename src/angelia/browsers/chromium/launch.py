@@ -25,6 +25,7 @@ from angelia.browsers.chromium.pipe import PipeTransport
 from angelia.browsers.chromium.program import INSTALL, INSTALL_WINDOW, Chromium, find_chromium
 from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.browsers.port import BrowserMissing
+from angelia.core.crash import crash_point
 from angelia.deadline import within
 from angelia.sandboxes.egress.addresses import Addresses
 from angelia.sandboxes.egress.namespace import PORT, HeldCommand
@@ -141,8 +142,10 @@ async def start_chromium(
     ours_in, theirs_out = os.pipe()
     try:
         with HeldCommand() as held:
+            crash_point("browser.before_start")
             process = _begun(ShownChromium(chromium, display, first), held, folders, theirs_in, theirs_out)
             try:
+                crash_point("browser.started")
                 network = await proxy.serve(await held.listen("browser"), ())
             except BaseException:
                 _kill(process)
@@ -159,6 +162,7 @@ async def start_chromium(
         os.close(theirs_out)
     running = RunningChromium(process, CdpConnection(PipeTransport(ours_in, ours_out)), network, folders)
     try:
+        crash_point("browser.reached")
         await running.cdp.call("Browser.getVersion")
     except BaseException:
         await asyncio.shield(running.close())

@@ -21,6 +21,7 @@ from angelia.browsers.chromium.looking import looked
 from angelia.browsers.chromium.secret_fields import SecretFields
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook, read_look
+from angelia.core.crash import crash_point
 from angelia.core.text import clean, one_line
 
 if TYPE_CHECKING:
@@ -119,9 +120,11 @@ class Tab:
                 page before alone: of one that ends its own process whoever looks at it hears it.
         """
         self.frames.page.moved()
+        crash_point("page.before_open")
         answer = await self.unless_asked(self._begins(url))
         if failure := answer.get("errorText"):
             raise ActFailed(ActOutcome.NOT_LOADED, f"{url} could not be loaded: {failure}.")
+        crash_point("page.opened")
         await self._loaded()
         if self.crashed and self._loader != answer.get("loaderId"):
             raise _crashed()  # the process of the page before, in which this one would have been shown

@@ -10,6 +10,7 @@ from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook, changes
 from angelia.core.content import CallStatus, Media, Text
+from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.policy.verdict import Effect, ReadPath, SeePage, SendTo, WritePath
 from angelia.tools.browser.page_files import download, upload
@@ -110,7 +111,9 @@ class ActOnPage:
             shown = " ".join(word for word in (step.do, step.ref) if word)
             try:
                 judged_tab(self._browser, tab.name, context, *_refs(step))
+                crash_point("page.before_act")
                 said = await self._take(tab, step, files, context)
+                crash_point("page.acted")
                 await tab.settled()
             except ActFailed as stopped:
                 lines.append(f"{number}. {shown}: {stopped.outcome}: {stopped}")

@@ -10,6 +10,7 @@ from angelia.browsers.chromium.frames import origin
 from angelia.browsers.port import ActFailed
 from angelia.browsers.snapshot import PageLook, changes
 from angelia.core.content import CallStatus, Text
+from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId
 from angelia.core.text import one_line
@@ -74,11 +75,13 @@ class HandPageOver:
             except ActFailed as failed:
                 raise BadInput(str(failed)) from failed
             self._handed[context.call] = known
+            crash_point("page.pictured")
         return (known.effect,)
 
     async def _asked(self, arguments: HandOverArguments, context: AskingContext) -> _Handed:
         tab = self._browser.tab(arguments.tab)
         before = await tab.look()
+        crash_point("page.before_handing_over")
         picture = await context.to_media(await tab.picture(), picture_name(before.url))
         title = f"{one_line(arguments.why, 600)}\n\n{before.head()}"
         effect = HandOverPage(origin(tab.url), title, CHOICES, picture)
@@ -90,6 +93,7 @@ class HandPageOver:
         Raises:
             BrowserGone: the browser has ended.
         """
+        crash_point("page.handed_back")
         handed = self._handed.pop(context.call)
         said = Text(f"The user answered: {context.answer.strip() or 'yes'}")
         self._browser.control.handed_back()
