@@ -62,6 +62,8 @@ async def test_a_form_is_read_as_a_person_sees_it(browser: ChromiumBrowser, site
         "<p style='color:white'>ORDER</p>",
         "<p style='color:#fefefe;background:#fff'>ORDER</p>",
         "<p style='color:transparent'>ORDER</p>",
+        "<p style='background:#123;color:#133'>ORDER</p>",
+        "<p style='color:#eee'>ORDER</p>",
         "<div style='background:#123;'><span style='color:#123'>ORDER</span></div>",
         "<p style='position:absolute;left:-9999px'>ORDER</p>",
         "<div style='width:1px;height:1px;overflow:hidden'>ORDER</div>",
@@ -74,6 +76,11 @@ async def test_words_that_nobody_can_see_are_not_told(browser: ChromiumBrowser, 
     lines = await shown(browser, site, f"<h1>Seen</h1>{hidden}", whole=True)
     assert 'heading "Seen" level 1' in lines
     assert "ORDER" not in "\n".join(lines)
+
+
+@pytest.mark.parametrize("colours", ["color:#ddd", "background:#123;color:#246", "background:#fff;color:#ff9"])
+async def test_words_that_are_only_pale_are_told(browser: ChromiumBrowser, site: Site, colours: str) -> None:
+    assert await shown(browser, site, f"<p style='{colours}'>Pale</p>") == ["Pale"]
 
 
 async def test_a_body_without_height_hides_nothing_that_stands_beside_it(browser: ChromiumBrowser, site: Site) -> None:

@@ -104,6 +104,15 @@
     "color" || element.tagName === "LABEL" && element.control || (element !== document.body && element !==
     document.documentElement && marked.has(element));
   const colours = (text) => (text.match(/[\d.]+/g) || []).map(Number);
+  // Colours that differ by less are one to a person: WCAG 2.2 asks for 4.5 where words are to be read with ease.
+  const CONTRAST = 1.2, FAR = 90;
+  const light = (colour) => colour.map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92
+    : ((part + 0.055) / 1.055) ** 2.4).reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0.05);
+  const toldApart = (one, other) => {
+    if (one.reduce((sum, part, at) => sum + Math.abs(part - other[at]), 0) > FAR) return true;
+    const ratio = light(one) / light(other);
+    return ratio > CONTRAST || ratio < 1 / CONTRAST;
+  };
   // Words that nobody could read are none: they are written for machines, and not by whom the person trusts.
   const legible = (element, style, box) => {
     if (box.width < 2 || box.height < 2 || parseFloat(style.fontSize) < 4) return false;
@@ -113,10 +122,10 @@
       const of = at === element ? style : getComputedStyle(at);
       if (of.backgroundImage !== "none") return true;
       const [br, bg, bb, ba = 1] = colours(of.backgroundColor);
-      if (ba > 0.9) return Math.abs(r - br) + Math.abs(g - bg) + Math.abs(b - bb) > 12;
+      if (ba > 0.9) return toldApart([r, g, b], [br, bg, bb]);
       if (ba > 0.1) return true;
     }
-    return r + g + b < 755; // on the white of an empty page
+    return toldApart([r, g, b], [255, 255, 255]); // the white of an empty page
   };
 
   // Closed shadow roots are told by the browser alone, of those that may have one: elements with a name of their own,
