@@ -1,10 +1,13 @@
 """A certificate is green where it held, red for a disk that loses what was synced and for walls that are gone."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from angelia.core.errors import BadInput, ConfigError
 from angelia.store.objects.folder import FolderObjects
 from angelia.testing.certificates.certificate import Certificate, TriedClaim, certificate, digest, write
 from angelia.testing.certificates.crash_test import ANSWERED, FULL, KEPT, ONCE, WHOLE, crash_test
@@ -47,6 +50,55 @@ async def test_walls_hold_here_and_without_them_it_says_so(tmp_path: Path) -> No
         "what is in Angelia's home cannot be read",
         "a confined command connects to nothing of this machine",
     }
+
+
+THEIRS = """
+from angelia.core.profile import Profile
+
+PROFILE = Profile("parrot:grey", "parrot", "grey", "parrot")
+
+
+class Parrot:
+    def session(self):
+        return {}["cage"]
+
+
+make = Parrot
+"""
+
+
+@pytest.fixture
+def their_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str]:
+    """Puts a module of somebody else's where they are; its name."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+
+    def put(name: str, source: str) -> str:
+        (tmp_path / f"{name}.py").write_text(source)
+        return name
+
+    return put
+
+
+async def test_a_mistake_in_what_is_tried_is_certified_with_its_kind(
+    tmp_path: Path, their_module: Callable[[str, str], str]
+) -> None:
+    (claim,) = await kit("model", their_module("mistaken_parrot", THEIRS), tmp_path, unheard)
+    assert claim.broken == ("KeyError: 'cage'",)
+
+
+async def test_a_sandbox_that_nobody_knows_is_told_and_not_certified(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="There is no sandbox 'nowhere:x'"):
+        await kit("sandbox", "nowhere:x", tmp_path, unheard)
+
+
+async def test_a_module_that_cannot_be_imported_is_not_said_to_be_missing(
+    tmp_path: Path, their_module: Callable[[str, str], str]
+) -> None:
+    with pytest.raises(BadInput, match="There is no module no_parrot"):
+        await kit("model", "no_parrot", tmp_path, unheard)
+    with pytest.raises(BadInput, match=r"The module needy_parrot cannot be imported. No module named 'no_seeds'"):
+        await kit("model", their_module("needy_parrot", "import no_seeds"), tmp_path, unheard)
 
 
 async def test_it_is_written_with_its_machine_and_a_digest_that_fits(tmp_path: Path) -> None:

@@ -50,7 +50,8 @@ async def test_what_can_be_seen_from_one_side_is_tried_and_certified(place: Plac
         assert {one.chat for one in there} == {HERE.chat}
         left = len(there) - 2 * sum(one.kind is Kind.DELETE for one in there)
         assert f"{left} messages go to {HERE.chat} through telegram" in ended.err
-        assert "a voice is taken: not tried" in ended.err
+        assert "–  a voice is taken: not tried" in ended.err
+        assert "–  an animation is taken: not tried" in ended.err
         assert TOKEN not in ended.err + ended.out
 
 

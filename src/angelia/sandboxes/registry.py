@@ -51,7 +51,7 @@ def open_sandbox(spec: str, place: SandboxContext, settings: Mapping[str, object
     """
     name, _, rest = spec.partition(":")
     own = settings.get(name)
-    inner = _opener(name, spec)(rest, place, own)
+    inner = opener(spec)(rest, place, own)
     if not works_here(spec, settings):
         return inner  # no command of it writes into a folder of this machine
     from angelia.sandboxes.guard.sandbox import guarded
@@ -85,7 +85,14 @@ def fit_workspace(spec: str, folder: Path, own_home: Path) -> str:
     return workspace_in(spec, folder)
 
 
-def _opener(name: str, spec: str) -> OpenSandbox:
+def opener(spec: str) -> OpenSandbox:
+    """What opens the sandbox that `spec` names.
+
+    Raises:
+        ConfigError: nobody knows such a sandbox.
+        MissingPart: the sandbox needs an extra.
+    """
+    name = spec.partition(":")[0]
     if module := {**OURS, **_LENT}.get(name):
         try:
             return cast("OpenSandbox", import_module(module).open_sandbox)

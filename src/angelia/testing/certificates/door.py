@@ -4,13 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from angelia.core.entry import Address
-from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.errors import BadInput
 from angelia.faces.cli.options import open_app
 from angelia.service.chats.connected import connected
 from angelia.service.chats.gateway import Gateway
 from angelia.testing.certificates.certificate import TriedClaim
+from angelia.testing.certificates.trial import tried
 from angelia.testing.channels.real_account import RealAccount, RealClaim, Untried, real_claims
-from angelia.testing.claims import CheckFailed
 
 Agreed = Callable[[str], bool]
 """Says what will be sent to whoever started it, and whether they say yes."""
@@ -53,10 +53,6 @@ def _to_try(planned: list[RealClaim | Untried], told: Callable[[str], None]) -> 
 
 async def _tried(claim: RealClaim, account: RealAccount, told: Callable[[str], None]) -> TriedClaim:
     """What came of one claim; what is wrong says how to mend it, as every error of a channel does."""
-    try:
-        await claim.deed(account)
-    except (CheckFailed, AngeliaError) as error:
-        told(f"✘  {claim.name}: {error}")
-        return TriedClaim(claim.name, 1, (str(error),))
-    told(f"✔  {claim.name}")
-    return TriedClaim(claim.name, 1)
+    found = await tried(claim.name, claim.deed(account))
+    told(f"✔  {claim.name}" if found.held else f"✘  {claim.name}: {found.broken[0]}")
+    return found

@@ -17,13 +17,14 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.errors import BadInput
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
-from angelia.sandboxes.registry import open_sandbox
+from angelia.sandboxes.registry import open_sandbox, opener
 from angelia.store.objects.registry import open_objects
 from angelia.testing.certificates.certificate import TriedClaim
+from angelia.testing.certificates.trial import tried
 from angelia.testing.channels import checks as channels
 from angelia.testing.model.checks import check_provider
 from angelia.testing.objects import checks as objects
@@ -37,21 +38,16 @@ async def kit(kind: str, name: str, folder: Path, told: Told) -> list[TriedClaim
 
     Raises:
         BadInput: a module is not there, or lacks what it should have.
-        ConfigError, MissingPart: no sandbox or store is named so.
+        ConfigError, MissingPart: no sandbox is named so, or what it needs is not installed.
     """
     sys.path.insert(0, str(Path.cwd()))
     return await {"sandbox": _sandbox, "store": _store, "channel": _channel, "model": _model}[kind](name, folder, told)
 
 
 async def _tried(claim: str, trial: Awaitable[object], told: Told) -> TriedClaim:
-    """One claim; whatever the part raises breaks it."""
-    try:
-        await trial
-        tried = TriedClaim(claim, 1)
-    except (AssertionError, TimeoutError, AngeliaError, OSError) as error:
-        tried = TriedClaim(claim, 1, (str(error) or type(error).__name__,))
-    told(f"{claim}: {'; '.join(tried.broken) or 'held'}")
-    return tried
+    found = await tried(claim, trial)
+    told(f"{claim}: {'; '.join(found.broken) or 'held'}")
+    return found
 
 
 async def _sandbox(spec: str, folder: Path, told: Told) -> list[TriedClaim]:
@@ -65,27 +61,31 @@ async def _sandbox(spec: str, folder: Path, told: Told) -> list[TriedClaim]:
             finally:
                 await sandbox.close()
 
+    opener(spec)  # one that nobody knows has broken nothing
     return [await _tried(check.name, check.run(make), told) for check in sandboxes.checks()]
 
 
 async def _store(address: str, folder: Path, told: Told) -> list[TriedClaim]:
-    tried = []
+    claims = []
     for check in objects.checks():
         at, own = f"{address.rstrip('/')}/kit-{sortable_id()}", folder / check.name
         own.mkdir()
         if "://" not in address:
             Path(at).mkdir(parents=True)
         trial = asyncio.to_thread(check.run, partial(open_objects, at, os.environ), own)
-        tried.append(await _tried(check.name.replace("_", " "), trial, told))
-    return tried
+        claims.append(await _tried(check.name.replace("_", " "), trial, told))
+    return claims
 
 
 def _module(name: str, *wanted: str) -> ModuleType:
     try:
         module = import_module(name)
     except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         raise BadInput(
-            f"There is no module {name}.", f"{error}.", "Name it as Python imports it, in the folder where it lies."
+            f"There is no module {name}." if missing else f"The module {name} cannot be imported.",
+            f"{error}.",
+            "Name it as Python imports it, in the folder where it lies." if missing else "Install what it imports.",
         ) from error
     if lacking := [one for one in wanted if not hasattr(module, one)]:
         raise BadInput(

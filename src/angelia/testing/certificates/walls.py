@@ -10,7 +10,7 @@ from angelia.core.errors import AngeliaError
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Sandbox
 from angelia.testing.certificates.certificate import TriedClaim
-from angelia.testing.claims import CheckFailed
+from angelia.testing.certificates.trial import tried
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import say
 from angelia.testing.sandboxes.acts import said, script
@@ -27,11 +27,7 @@ async def walls(
     claims = [await _probed(folder, confine, *probe) for probe in _probes(folder)]
     claims += [await _network(folder, confine)]
     for check in checks():
-        try:
-            await check.run(lambda: _sandbox(folder, confine))
-            claims.append(TriedClaim(check.name, 1))
-        except (CheckFailed, TimeoutError, AngeliaError) as error:
-            claims.append(TriedClaim(check.name, 1, (str(error) or "it hung",)))
+        claims.append(await tried(check.name, check.run(lambda: _sandbox(folder, confine))))
     for claim in claims:
         told(f"{claim.claim}: {'; '.join(claim.broken) or 'held'}")
     return claims

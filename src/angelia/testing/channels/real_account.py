@@ -119,10 +119,10 @@ def real_claims(channel: Channel, to: Address) -> Iterator[RealClaim | Untried]:
     for kind in (Kind.PHOTO, Kind.DOCUMENT, Kind.ANIMATION, Kind.VOICE, Kind.AUDIO, Kind.VIDEO):
         if not abilities.can(kind):
             continue
-        if kind in WHOLE:
-            yield RealClaim(f"a {kind} is taken", partial(_file, kind))
-        else:
-            yield Untried(f"a {kind} is taken", "that wants a whole recording")
+        name = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} is taken"
+        yield (
+            RealClaim(name, partial(_file, kind)) if kind in WHOLE else Untried(name, "that wants a whole recording")
+        )
     if abilities.can(Kind.DOCUMENT):
         yield RealClaim("files of odd names are taken", _names, len(ODD_NAMES))
     if albums_in(channel, to):
