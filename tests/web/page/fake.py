@@ -109,6 +109,9 @@ class FakeServer:
         for entry in self.entries.get(path.split("/")[3], []) if path != "/api/events" else []:
             if entry["seq"] > after:
                 queue.put_nowait(event("entry", entry, entry["seq"]))
+        if path == "/api/events":
+            asked: Any = self.answers.get("/api/questions", {})
+            queue.put_nowait(event("home", {"waits": len(asked.get("questions", [])), "changed": []}))
         gone = asyncio.create_task(_gone(receive))
         try:
             await send({"type": "http.response.body", "body": event("beat", {"at": 0}), "more_body": True})

@@ -13,6 +13,9 @@ export class ApiError extends Error {
   }
 }
 
+/** All that an error says, in one line. @param {any} error */
+export const saidBy = (error) => [error.message, error.why, error.then].filter(Boolean).join(" ");
+
 /** Whether the cookie is good: false shows the page for logging in. */
 export const loggedIn = new Signal(true);
 

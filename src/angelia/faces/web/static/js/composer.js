@@ -1,6 +1,7 @@
 // Where one writes: a draft for each conversation, files by button, drop and paste, a voice, and what Enter means.
 import { html, names, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
-import { at, post, upload } from "./api.js";
+import { stopTurn } from "./acts.js";
+import { upload } from "./api.js";
 import { Icon } from "./icons.js";
 import { useLater } from "./later.js";
 import { Nodes } from "./nodes.js";
@@ -140,13 +141,6 @@ export function Composer({ id, turn, mode, waiting, sent, instead, begin, make =
     return () => (removeEventListener("dragover", enter), removeEventListener("dragleave", leave), removeEventListener("drop", drop));
   }, []);
 
-  const stop = async () => {
-    try {
-      await post(at(id, "/stop"));
-    } catch (error) {
-      alertTo(/** @type {Error} */ (error).message);
-    }
-  };
   /** @param {string} name */
   const setMode = async (name) => {
     setChoosing(false);
@@ -168,7 +162,7 @@ export function Composer({ id, turn, mode, waiting, sent, instead, begin, make =
       ${mode && html`<span class="menuhome"><button class="b bare" aria-haspopup="true" aria-expanded=${choosing} aria-label=${`Mode: ${mode}`} onClick=${() => setChoosing(!choosing)}>${mode}</button>
         ${choosing && html`<div class="menu" role="group" aria-label="Mode" onKeyDown=${(e) => e.key === "Escape" && (e.stopPropagation(), setChoosing(false))}>${MODES.map(([name, what]) => html`<button aria-pressed=${name === mode} onClick=${() => setMode(name)}><b>${name}</b><span>${what}</span></button>`)}</div>`}</span>`}
       <span class="hint">${turn ? "Enter sends · Ctrl Enter after this turn" : "Enter sends · Shift Enter for a line"}</span>
-      ${turn && html`<button class="b stop" aria-label="Stop this turn" onClick=${stop}><${Icon} name="stop" />Stop</button>`}
+      ${turn && html`<button class="b stop" aria-label="Stop this turn" onClick=${() => stopTurn(id)}><${Icon} name="stop" />Stop</button>`}
       <button class="b main sq sendbutton" aria-label="Send" onClick=${() => send("steer")}><${Icon} name="send" /></button>
     </div>
   </div>`;

@@ -1,5 +1,6 @@
 // What all pages share: who waits, which conversations there are, what today cost.
 import { get } from "./api.js";
+import { Feed, line } from "./feed.js";
 import { Signal } from "./signal.js";
 
 /** @type {Signal<any>} */
@@ -10,10 +11,14 @@ export const waits = new Signal(0);
 export const conversations = new Signal(/** @type {any[]} */ ([]));
 /** Questions of all conversations. @type {Signal<any[]>} */
 export const questions = new Signal(/** @type {any[]} */ ([]));
-/** Grows when something changed anywhere. */
+/** Grows when something changed anywhere; 0 until the stream that tells of it stands, since what is read before that would be read again. */
 export const changes = new Signal(0);
 
+const PAUSE_MS = 500;
 let timer = 0;
+let readAt = -PAUSE_MS;
+let told = 0;
+let follows = false;
 
 export async function readHome() {
   const [about, talks, asked] = await Promise.all([get("/api/home"), get("/api/conversations?limit=50"), get("/api/questions")]);
@@ -23,17 +28,27 @@ export async function readHome() {
   waits.set(asked.questions.length);
 }
 
+/** The stream of the whole home's news: the first ones come at once. @returns {() => void} what ends it */
+export function followHome() {
+  const feed = new Feed(() => "/api/events", { home: (news) => ((follows = true), heedHome(news)) });
+  return () => {
+    feed.close();
+    follows = false;
+    changes.set(0);
+  };
+}
+
+/** Where the stream cannot be had either, what cannot be read says so itself. */
+line.watch(({ lost }) => lost && !changes.value && changes.set(++told));
+
 /** News of the whole home: read again, at most once in half a second. @param {any} news */
 export function heedHome(news) {
   waits.set(news.waits ?? waits.value);
   if (timer) return;
   timer = window.setTimeout(async () => {
     timer = 0;
-    try {
-      await readHome();
-      changes.set(changes.value + 1);
-    } catch {
-      // The line says that it is lost; the next news reads again.
-    }
-  }, 500);
+    readAt = performance.now();
+    if (follows) changes.set(++told);
+    await readHome().catch(() => {}); // the line says that it is lost; the next news reads again
+  }, Math.max(0, readAt + PAUSE_MS - performance.now()));
 }

@@ -1,9 +1,9 @@
 // The one module that knows Preact and htm; every other one says html`…` and uses the hooks from here.
-import { Component, Fragment, h, render } from "../vendor/preact.js";
+import { Component, h, render } from "../vendor/preact.js";
 import htm from "../vendor/htm.js";
 
-export { Component, Fragment, render };
-export { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
+export { Component, render };
+export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 
 /** @type {(strings: TemplateStringsArray, ...values: any[]) => any} */
 export const html = htm.bind(h);

@@ -1,9 +1,10 @@
 // The keyboard: single letters only where nobody is typing, and they can be turned off.
-import { at, post } from "./api.js";
+import { stopTurn } from "./acts.js";
 import { closePalette, nextThatWaits, openPalette, paletteIsOpen } from "./palette.js";
 import { go, route } from "./route.js";
 import { Signal } from "./signal.js";
 import { toast } from "./toasts.js";
+import { WAYS } from "./ways.js";
 
 /** Whether single letters do something. */
 export const letters = new Signal(localStorage.getItem("angelia.letters") !== "off");
@@ -14,7 +15,6 @@ export const KEYS = [
   ["Ctrl K, ⌘ K", "Search or command"], ["Ctrl ., ⌘ .", "To the next that waits"], ["Y, N, L", "In a question: allow once, do not allow, allow for longer"], ["/", "Write"], ["Enter", "Send"], ["Shift Enter", "A new line"],
   ["Ctrl Enter, ⌘ Enter", "Send; it is read after this turn"], ["Esc", "Closes; twice stops the turn"], ["J, K", "Next row, row before"], ["O", "Open the row"], ["G then O R S N C", "Overview, receipts, schedule, notes, channels"], ["N", "New conversation"], ["?", "These keys"],
 ];
-const AFTER_G = /** @type {Record<string, string>} */ ({ o: "overview", r: "receipts", s: "schedule", n: "notes", c: "channels" });
 
 let went = -Infinity;
 let escaped = -Infinity;
@@ -33,7 +33,7 @@ function heedEscape() {
   escaped = performance.now();
   const { page, id } = route.value;
   if (page !== "c" || !document.querySelector(".write .stop")) return;
-  if (twice) void post(at(id, "/stop"));
+  if (twice) void stopTurn(id);
   else toast("Esc once more stops this turn.");
 }
 
@@ -61,10 +61,11 @@ addEventListener("keydown", (event) => {
   } else if (event.key === "Escape" && !document.querySelector("dialog[open]")) heedEscape();
   else if (!typing && !mod && !event.altKey && letters.value && !document.querySelector("dialog[open]")) {
     const key = event.key.toLowerCase();
-    if (performance.now() - went < 1500 && AFTER_G[key]) {
+    const way = performance.now() - went < 1500 && WAYS.find(([, , , letter]) => letter === key.toUpperCase());
+    if (way) {
       went = -Infinity;
       event.preventDefault();
-      go(AFTER_G[key]);
+      go(way[0]);
     } else if (key === "g") went = performance.now();
     else if (LETTERS[key]) {
       event.preventDefault();

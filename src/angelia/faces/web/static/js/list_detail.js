@@ -15,7 +15,7 @@ export function useAnswer(path) {
   const [again, setAgain] = useState(0);
   const changed = useSignal(changes);
   useEffect(() => {
-    if (!path) return undefined;
+    if (!path || !changed) return undefined;
     const stop = new AbortController();
     get(path, stop.signal).then(
       (data) => setGot({ path, data, error: null }),

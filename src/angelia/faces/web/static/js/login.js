@@ -1,6 +1,6 @@
 // Logging in: the one-time code in the link's fragment becomes a cookie, and leaves the address.
 import { html } from "./html.js";
-import { post } from "./api.js";
+import { post, saidBy } from "./api.js";
 import { useLater } from "./later.js";
 import { withCode } from "./with_code.js";
 
@@ -16,5 +16,5 @@ export async function loginByFragment() {
 export function Login({ error }) {
   const { got, error: away, again } = useLater(() => import("./pages/rooms.js"));
   if (got) return html`<${got.LoginForms} error=${error} />`;
-  return html`<main class="login" id="main">${away && html`<div><h1>Log in</h1><p class="cannot" role="alert">${withCode(`${away.message} ${away.then}`)}</p><button class="b" onClick=${again}>Try again</button></div>`}</main>`;
+  return html`<main class="login" id="main">${away && html`<div><h1>Log in</h1><p class="cannot" role="alert">${withCode(saidBy(away))}</p><button class="b" onClick=${again}>Try again</button></div>`}</main>`;
 }

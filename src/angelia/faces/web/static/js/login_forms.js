@@ -1,6 +1,7 @@
 // The page of who is not logged in: a passkey, the password or a link, as far as each is there.
-import { html, names, useEffect, useState } from "./html.js";
+import { html, useEffect, useState } from "./html.js";
 import { loggedIn, post } from "./api.js";
+import { Press } from "./acts.js";
 import { Icon } from "./icons.js";
 import { Notice } from "./list_detail.js";
 import { passkeysWork, sign } from "./passkeys.js";
@@ -55,17 +56,14 @@ export function LoginForms({ error }) {
   const passkey = ways?.passkey && passkeysWork();
   const link = html`<form onSubmit=${byLink}><p>Run <code>angelia web</code> on the machine where Angelia lives: it opens this page with a link that is good once. Or paste that link here.</p>
     <label class="lab" for="code">Link or code</label><div class="field"><input id="code" name="code" autocomplete="one-time-code" spellcheck="false" required /></div>
-    <${Enter} busy=${busy === "link"} main=${!ways?.password && !passkey} word="Log in" /></form>`;
+    <${Press} busy=${busy === "link"} main=${!ways?.password && !passkey} word="Log in" /></form>`;
   return html`<main class="login" id="main"><div><${Icon} name="mark" cls="mark" /><h1>Log in</h1>
     <div role="alert">${trouble && html`<${Notice} tone="bad" icon="failed" title=${trouble.message}>${[trouble.why, trouble.then].filter(Boolean).join(" ")}<//>`}</div>
-    ${ways && html`${passkey && html`<${Enter} busy=${busy === "passkey"} main=${true} word="Log in with a passkey" act=${byPasskey} />`}
+    ${ways && html`${passkey && html`<${Press} busy=${busy === "passkey"} main=${true} word="Log in with a passkey" act=${byPasskey} />`}
       ${passkey && ways.password && html`<p class="or">or</p>`}
       ${ways.password && html`<${Password} submit=${byPassword} busy=${busy === "password"} waits=${until > 0} main=${!passkey} />`}
       ${passkey || ways.password ? html`<details><summary>With a link instead</summary>${link}</details>` : link}`}</div></main>`;
 }
-
-/** @param {{busy: boolean, main: boolean, word: string, act?: () => void, waits?: boolean}} props */
-const Enter = ({ busy, main, word, act, waits }) => html`<button class=${names("b", main && "main")} type=${act ? "button" : "submit"} aria-disabled=${busy || Boolean(waits)} onClick=${act}>${busy && html`<span class="st live"><span class="dot"></span></span>`}${word}</button>`;
 
 /** @param {{submit: (event: SubmitEvent) => void, busy: boolean, waits: boolean, main: boolean}} props */
 function Password({ submit, busy, waits, main }) {
@@ -73,5 +71,5 @@ function Password({ submit, busy, waits, main }) {
   return html`<form onSubmit=${submit}><input type="text" name="username" autocomplete="username" value="Angelia" hidden readonly />
     <label class="lab" for="password">Password</label>
     <div class="field"><input id="password" name="password" type=${shown ? "text" : "password"} autocomplete="current-password" autocapitalize="none" spellcheck="false" required /><button class="show" type="button" aria-pressed=${shown} aria-controls="password" onClick=${() => setShown(!shown)}>Show<span class="sr"> the password</span></button></div>
-    <${Enter} busy=${busy} waits=${waits} main=${main} word="Log in" /></form>`;
+    <${Press} busy=${busy} off=${waits} main=${main} word="Log in" /></form>`;
 }

@@ -3,8 +3,8 @@ import "./theme.js";
 import "./keys.js";
 import { html, render, useEffect } from "./html.js";
 import { loggedIn } from "./api.js";
-import { Feed, line } from "./feed.js";
-import { heedHome, readHome } from "./home.js";
+import { line } from "./feed.js";
+import { followHome, heedHome, readHome } from "./home.js";
 import { Large } from "./media.js";
 import { Login, loginByFragment } from "./login.js";
 import { Palette } from "./palette.js";
@@ -20,10 +20,7 @@ const refused = new Signal(/** @type {any} */ (null));
 
 /** News of the whole home, where no conversation's own stream brings them. */
 function HomeFeed() {
-  useEffect(() => {
-    const feed = new Feed(() => "/api/events", { home: heedHome });
-    return () => feed.close();
-  }, []);
+  useEffect(followHome, []);
   return null;
 }
 
@@ -40,7 +37,7 @@ function Page() {
   const { page, id, rest } = useSignal(route);
   const inside = useSignal(loggedIn);
   useEffect(() => {
-    if (inside) readHome().catch(() => {});
+    if (inside && page === "c") readHome().catch(() => {});
   }, [inside, page === "c" ? id : ""]);
   if (!inside) return html`<${Login} error=${refused.value} /><${Toasts} />`;
   const talk = page === "c" && id;

@@ -1,5 +1,6 @@
 // Pictures, sounds and files in a conversation; a picture opens large.
-import { html, useEffect, useRef } from "./html.js";
+import { html } from "./html.js";
+import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
 import { at } from "./api.js";
 import { Signal, useSignal } from "./signal.js";
@@ -33,11 +34,5 @@ export function Media({ id, file }) {
 /** The picture that is open large. */
 export function Large() {
   const shown = useSignal(large);
-  const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  useEffect(() => {
-    if (shown) box.current?.showModal();
-  }, [shown]);
-  if (!shown) return null;
-  return html`<dialog class="large" ref=${box} aria-label=${shown.name || "Picture"} onClose=${() => large.set(null)} onClick=${() => box.current?.close()}>
-    <img src=${shown.src} alt=${shown.words || shown.name || "A picture"} /><button class="b" autofocus>Close</button></dialog>`;
+  return shown && html`<${Dialog} cls="large" label=${shown.name || "Picture"} closed=${() => large.set(null)}>${(/** @type {() => void} */ shut) => html`<img src=${shown.src} alt=${shown.words || shown.name || "A picture"} onClick=${shut} /><button class="b" onClick=${shut} autofocus>Close</button>`}<//>`;
 }

@@ -1,5 +1,5 @@
 // What was written here and is not stored yet: kept in this browser, sent again unchanged until it is.
-import { ApiError, at, post } from "./api.js";
+import { ApiError, at, post, saidBy } from "./api.js";
 import { line } from "./feed.js";
 import { Signal } from "./signal.js";
 
@@ -44,7 +44,7 @@ export async function send(letter) {
     else setTimeout(dropSent, 3000, key); // the log brings it before that; a line that is down must not show it as unsent
     return answer;
   } catch (error) {
-    const trouble = error instanceof ApiError && error.status ? [error.message, error.why, error.then].filter(Boolean).join(" ") : "There is no connection. It is kept here and sent when there is one.";
+    const trouble = error instanceof ApiError && error.status ? saidBy(error) : "There is no connection. It is kept here and sent when there is one.";
     keep(outbox.value.map((one) => (one.key === letter.key ? { ...one, trouble } : one)));
     return null;
   } finally {

@@ -1,11 +1,14 @@
 // Go to, do, said: one field for all of it.
-import { html, useEffect, useRef, useState } from "./html.js";
-import { at, get, post } from "./api.js";
+import { html, useEffect, useState } from "./html.js";
+import { stopTurn } from "./acts.js";
+import { get } from "./api.js";
+import { Dialog } from "./dialog.js";
 import { conversations, questions } from "./home.js";
 import { Icon } from "./icons.js";
 import { go, route } from "./route.js";
 import { Signal, useSignal } from "./signal.js";
 import { otherTheme } from "./theme.js";
+import { MORE, TALKS, WAYS } from "./ways.js";
 import { when } from "./words.js";
 
 const opened = new Signal(false);
@@ -22,15 +25,13 @@ function choices() {
   const doing = [
     { words: "Answer what waits", key: "Ctrl .", act: nextThatWaits },
     { words: "New conversation", key: "N", act: () => go("new") },
-    ...(here.page === "c" ? [{ words: "Stop this turn", key: "Esc Esc", act: () => void post(at(here.id, "/stop")) }] : []),
+    ...(here.page === "c" ? [{ words: "Stop this turn", key: "Esc Esc", act: () => void stopTurn(here.id) }] : []),
     { words: "Dark or light", act: otherTheme },
     { words: "Keys", key: "?", act: () => go("keys") },
   ];
-  /** @type {[string, string, string?][]} */
-  const pages = [["overview", "Overview", "G O"], ["conversations", "Conversations"], ["receipts", "Receipts", "G R"], ["schedule", "Schedule", "G S"], ["notes", "Notes", "G N"], ["channels", "Channels", "G C"], ["skills", "Skills"], ["servers", "MCP servers"], ["grants", "Grants"], ["audit", "Audit"], ["usage", "Usage and money"], ["logins", "Logins"], ["settings", "Settings"], ["doctor", "Doctor"]];
   return [
     ["Do", doing],
-    ["Go to", [...conversations.value.map((talk) => ({ words: talk.title || "New conversation", hint: talk.waits ? "waits for you" : talk.open ? "at work" : when(talk.last_at), act: () => go("c", talk.id) })), ...pages.map(([page, words, key]) => ({ words, key, act: () => go(page) }))]],
+    ["Go to", [...conversations.value.map((talk) => ({ words: talk.title || "New conversation", hint: talk.waits ? "waits for you" : talk.open ? "at work" : when(talk.last_at), act: () => go("c", talk.id) })), ...[TALKS, ...WAYS, ...MORE].map(([page, , word, key]) => ({ words: page === "usage" ? "Usage and money" : word, key: key && `G ${key}`, act: () => go(page) }))]],
   ];
 }
 
@@ -49,13 +50,9 @@ export function Palette() {
 }
 
 function OpenPalette() {
-  const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const [words, setWords] = useState("");
   const [picked, setPicked] = useState(0);
   const [found, setFound] = useState(/** @type {any[] | null} */ (null));
-  useEffect(() => {
-    box.current?.showModal();
-  }, []);
   useEffect(() => {
     setFound(null);
     if (words.trim().length < 2) return undefined;
@@ -79,7 +76,7 @@ function OpenPalette() {
   const current = flat[Math.min(picked, flat.length - 1)];
   /** @param {Choice} choice */
   const take = (choice) => {
-    box.current?.close();
+    closePalette();
     choice.act();
   };
   /** @param {KeyboardEvent} event */
@@ -97,8 +94,8 @@ function OpenPalette() {
       else if (words.trim()) take({ words, act: () => go("conversations", "find", words.trim()) });
     }
   };
-  return html`<dialog class="pal" ref=${box} aria-label="Search or command" onClose=${closePalette} onClick=${(e) => e.target === box.current && box.current?.close()} onKeyDown=${key}>
+  return html`<${Dialog} cls="pal" label="Search or command" closed=${closePalette} onKeyDown=${key}>${() => html`
     <label class="field"><${Icon} name="find" /><input type="text" role="combobox" aria-expanded="true" aria-controls="opts" aria-activedescendant=${current ? `o${flat.indexOf(current)}` : null} aria-label="Search or command" placeholder="Conversations, pages, commands, what was said" autofocus onInput=${(e) => (setWords(e.target.value), setPicked(0))} /></label>
     <div id="opts" role="listbox" aria-label="Found" class="opts" tabindex="0">${fitting.map(([title, all]) => html`<div role="group" aria-label=${title} key=${title}><p class="lab" aria-hidden="true">${title}</p>${all.map((one) => html`<div role="option" id=${`o${flat.indexOf(one)}`} aria-selected=${one === current} onClick=${() => take(one)}><span>${one.words}</span>${one.key ? html`<kbd>${one.key}</kbd>` : html`<span class="hint">${one.hint || ""}</span>`}</div>`)}</div>`)}</div>
-    ${!flat.length && html`<p class="empty">Nothing is called that. Enter searches in everything that was said.</p>`}</dialog>`;
+    ${!flat.length && html`<p class="empty">Nothing is called that. Enter searches in everything that was said.</p>`}`}<//>`;
 }

@@ -1,6 +1,7 @@
 // A question that waits: its whole text, read to its end before a yes, and deaf for its first half second.
-import { html, names, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
+import { html, names, useLayoutEffect, useRef, useState } from "./html.js";
 import { ApiError, at, post } from "./api.js";
+import { Dialog } from "./dialog.js";
 import { Icon, State } from "./icons.js";
 import { line } from "./feed.js";
 import { Media } from "./media.js";
@@ -132,19 +133,17 @@ const ENDS = [
 
 /** Never one tap: the exact pattern, what else it would have covered, and an end. @param {{question: Question, close: () => void, give: (words: object, told: string) => void}} props */
 export function Longer({ question, close, give }) {
-  const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const [until, setUntil] = useState("conversation");
   const opened = useRef(performance.now());
-  useEffect(() => box.current?.showModal(), []);
   const allow = () => {
     if (performance.now() - opened.current < DEAF_MS) return;
     const [, words, end] = ENDS.find(([name]) => name === until) || ENDS[0];
     give({ yes: true, scope: until === "conversation" ? "conversation" : "remembered", until: end() }, `Allowed: ${words.toLowerCase()}.`);
   };
-  return html`<dialog class="longer" ref=${box} aria-label="Allow for longer" onClose=${close} onKeyDown=${(e) => e.stopPropagation()}>
+  return html`<${Dialog} cls="longer" label="Allow for longer" closed=${close} onKeyDown=${(/** @type {Event} */ e) => e.stopPropagation()}>${(/** @type {() => void} */ shut) => html`
     <h2>Allow for longer</h2><p>Whatever this covers runs without asking, until the end that you choose.</p>
     <h3>What it covers</h3><pre class="cmd" tabindex="0" role="region" aria-label="The exact pattern">${question.pattern}</pre>
     ${question.covers?.length ? html`<h3>It would also have covered</h3><ul class="covers">${question.covers.map((one) => html`<li><code>${one}</code></li>`)}</ul>` : null}
     <fieldset><legend>Until when</legend>${ENDS.map(([name, words]) => html`<label><input type="radio" name="until" value=${name} checked=${until === name} onChange=${() => setUntil(name)} />${words}</label>`)}</fieldset>
-    <div class="go"><button class="b" onClick=${() => box.current?.close()} autofocus>Cancel</button><button class="b main" onClick=${allow}>Allow until then</button></div></dialog>`;
+    <div class="go"><button class="b" onClick=${shut} autofocus>Cancel</button><button class="b main" onClick=${allow}>Allow until then</button></div>`}<//>`;
 }

@@ -1,18 +1,15 @@
 // A voice, recorded in the page and attached like a file.
 import { html, useEffect, useRef, useState } from "./html.js";
+import { AtWork } from "./acts.js";
 import { Icon } from "./icons.js";
+import { useSeconds } from "./seconds.js";
 import { alertTo, say } from "./toasts.js";
 
 /** @param {{take: (blob: Blob) => void}} props */
 export function Recorder({ take }) {
   const recorder = useRef(/** @type {MediaRecorder | null} */ (null));
   const [since, setSince] = useState(0);
-  const [, tick] = useState(0);
-  useEffect(() => {
-    if (!since) return undefined;
-    const timer = setInterval(() => tick((n) => n + 1), 1000);
-    return () => clearInterval(timer);
-  }, [since]);
+  useSeconds(since);
   useEffect(() => () => recorder.current?.stop(), []);
   if (!navigator.mediaDevices?.getUserMedia || typeof MediaRecorder === "undefined") return null;
 
@@ -39,6 +36,6 @@ export function Recorder({ take }) {
   };
   const seconds = since ? Math.floor((Date.now() - since) / 1000) : 0;
   return since
-    ? html`<button class="b bare recording" onClick=${() => recorder.current?.stop()}><span class="st live"><span class="dot"></span></span>${`${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`} · End</button>`
+    ? html`<button class="b bare recording" onClick=${() => recorder.current?.stop()}><${AtWork} />${`${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`} · End</button>`
     : html`<button class="b bare sq" aria-label="Record your voice" onClick=${begin}><${Icon} name="voice" /></button>`;
 }

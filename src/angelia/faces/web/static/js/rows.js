@@ -81,7 +81,7 @@ function Asked({ asked, answer, finished }) {
 }
 
 /** Children and processes that began together: one box, a row each. @param {{works: {started: any, ended: any}[], id: string}} props */
-const Works = ({ works, id }) => html`<div class="works one">${works.map((one) => html`<${Work} key=${one.started.call} ...${one} />`)}</div>
+const Works = ({ works, id }) => html`<div class="works">${works.map((one) => html`<${Work} key=${one.started.call} ...${one} />`)}</div>
   ${works.filter(({ ended }) => ended?.parts?.length).map(({ started, ended }) => html`<details class="tool" key=${started.call}><summary><${Icon} name="chevron" cls="chev" /><b>${started.work === "child" ? "What it said" : "Its output"}</b><span class="say">${started.what}</span></summary><div class="inner">${parts(ended.parts, id)}</div></details>`)}`;
 
 /** What it is, and how it ended. @param {{started: any, ended: any}} props */

@@ -1,11 +1,13 @@
 // Beside a conversation: the plan, what is at work, files, money; on narrow screens a strip that opens as a sheet.
-import { html, names, useEffect, useRef, useState } from "./html.js";
+import { html, names, useState } from "./html.js";
+import { tried } from "./acts.js";
 import { at, post } from "./api.js";
+import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
 import { source } from "./media.js";
 import { link } from "./route.js";
+import { useSeconds } from "./seconds.js";
 import { Bar, spentOf } from "./spending.js";
-import { alertTo } from "./toasts.js";
 import { duration, money, size } from "./words.js";
 
 /** @param {{plan: any[], waits: boolean}} props */
@@ -19,14 +21,9 @@ const done = (plan) => plan.filter((step) => step.status === "done").length;
 /** @param {{id: string, state: any, plan: any[], step: number}} props */
 export function Side({ id, state, plan, step }) {
   const { work = [], files = [], questions = [], turn = {}, spent = {}, cap = 0 } = state;
-  const [, tick] = useState(0);
-  useEffect(() => {
-    if (!turn.open) return undefined;
-    const timer = setInterval(() => tick((n) => n + 1), 1000);
-    return () => clearInterval(timer);
-  }, [turn.open]);
+  useSeconds(turn.open);
   /** @param {any} one */
-  const end = (one) => post(at(id, `/work/${encodeURIComponent(one.call)}/stop`)).catch((error) => alertTo(error.message));
+  const end = (one) => tried(post(at(id, `/work/${encodeURIComponent(one.call)}/stop`)));
   const cost = turn.spent ?? spent.cost ?? 0;
   return html`${plan.length > 0 && html`<${Plan} plan=${plan} waits=${questions.length > 0} />`}
     ${work.length > 0 && html`<section><h2>At work<span>${work.length}</span></h2><div class="mini">${work.map((one) => html`<div key=${one.call}><div class="t"><span class="dot live"></span><span class=${one.kind === "process" ? "mono" : ""}>${one.child ? html`<a class="link" href=${link("c", one.child)}>${one.what}</a>` : one.what}</span><span class="num">${one.spent !== undefined ? spentOf(one.spent, one.cap || 0) : one.since ? duration((Date.now() - one.since) / 1000) : ""}</span></div>${one.now && html`<p>${one.now}</p>`}<button class="b bare" onClick=${() => end(one)}>Stop</button></div>`)}</div></section>`}
@@ -41,12 +38,8 @@ export function Side({ id, state, plan, step }) {
 /** @param {{id: string, state: any, plan: any[], step: number, doing: string}} props */
 export function Strip({ id, state, plan, step, doing }) {
   const [open, setOpen] = useState(false);
-  const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  useEffect(() => {
-    if (open) box.current?.showModal();
-  }, [open]);
   const { work = [], questions = [], turn = {}, spent = {} } = state;
   const now = plan.find((one) => one.status === "active");
   return html`<button class="strip" aria-haspopup="dialog" onClick=${() => setOpen(true)}>${plan.length > 0 && html`<span class="num"><${Icon} name="list" />${done(plan)} of ${plan.length}</span>`}<span class="grow">${questions.length ? "Waits for you" : doing || now?.text || (turn.open ? "At work" : "Nothing is going on")}</span>${work.length > 0 && html`<span class="num"><span class="dot live"></span>${work.length}<span class="sr"> at work</span></span>`}<span class="num">${money(turn.spent ?? spent.cost ?? 0)}</span><${Icon} name="chevron" cls="chev" /></button>
-    ${open && html`<dialog class="sheet" ref=${box} aria-label="This turn" onClose=${() => setOpen(false)} onClick=${(e) => e.target === box.current && box.current?.close()}><div class="side"><${Side} id=${id} state=${state} plan=${plan} step=${step} /><button class="b" onClick=${() => box.current?.close()}>Close</button></div></dialog>`}`;
+    ${open && html`<${Dialog} cls="sheet" label="This turn" closed=${() => setOpen(false)}>${(/** @type {() => void} */ shut) => html`<div class="side"><${Side} id=${id} state=${state} plan=${plan} step=${step} /><button class="b" onClick=${shut}>Close</button></div>`}<//>`}`;
 }

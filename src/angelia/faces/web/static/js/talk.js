@@ -1,6 +1,7 @@
 // The page of one conversation: log, dock, side.
 import { html, useEffect, useLayoutEffect, useMemo, useRef } from "./html.js";
-import { at, post } from "./api.js";
+import { post } from "./api.js";
+import { stopTurn } from "./acts.js";
 import { Composer } from "./composer.js";
 import { heedHome, home } from "./home.js";
 import { Icon } from "./icons.js";
@@ -80,7 +81,7 @@ function Dock({ id, questions, turn, mode, list }) {
 
 /** A program has a call in hand, and may never come back with what it came to. @param {{id: string, tools: string[]}} props */
 const Elsewhere = ({ id, tools }) => html`<li class="live"><span class="node"></span><div><p>The program that asked has ${tools.join(", ")} to do. The turn goes on when it brings the result, and costs nothing until then.</p>
-  <div class="go"><button class="b" onClick=${() => post(at(id, "/stop")).catch((error) => alertTo(error.message))}>Stop the turn</button></div></div></li>`;
+  <div class="go"><button class="b" onClick=${() => stopTurn(id)}>Stop the turn</button></div></div></li>`;
 
 /** @param {{list: VirtualList}} props */
 function ToEnd({ list }) {

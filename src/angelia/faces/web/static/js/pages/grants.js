@@ -1,9 +1,9 @@
 // Remembered yeses: what runs without asking, and until when.
 import { html } from "../html.js";
+import { Act } from "../acts.js";
 import { Details, ListDetail, useAnswer } from "../list_detail.js";
 import { Empty } from "../states.js";
 import { folder, when } from "../words.js";
-import { Act } from "./acting.js";
 
 /** @param {{id: string}} props */
 export function Grants({ id }) {

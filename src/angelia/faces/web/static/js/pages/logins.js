@@ -1,13 +1,13 @@
 // Who is logged in, who tried, and by what one can.
 import { html, useState } from "../html.js";
-import { loggedIn, post } from "../api.js";
+import { loggedIn, post, saidBy } from "../api.js";
+import { Act, Press, useBusy } from "../acts.js";
 import { Details, ListDetail, useAnswer } from "../list_detail.js";
 import { make, passkeysWork } from "../passkeys.js";
 import { Empty } from "../states.js";
 import { toast } from "../toasts.js";
 import { withCode } from "../with_code.js";
 import { count, sentence, when } from "../words.js";
-import { Act } from "./acting.js";
 
 /** What a browser calls itself, in two words. @param {string} text */
 function browserIn(text) {
@@ -52,14 +52,9 @@ function Everywhere() {
 /** @param {{site: string, again: () => void}} props */
 function NewPasskey({ site, again }) {
   const [trouble, setTrouble] = useState(/** @type {any} */ (null));
-  const [busy, setBusy] = useState(false);
-  /** @param {SubmitEvent} event */
-  const keep = async (event) => {
-    event.preventDefault();
-    if (busy) return;
-    setBusy(true);
+  const [busy, once] = useBusy();
+  const made = async (/** @type {HTMLFormElement} */ form) => {
     try {
-      const form = /** @type {HTMLFormElement} */ (event.target);
       const credential = await make(await post("/api/passkeys/begin"));
       const { name } = await post("/api/passkeys", { name: String(new FormData(form).get("name")), credential });
       setTrouble(null);
@@ -68,13 +63,16 @@ function NewPasskey({ site, again }) {
       again();
     } catch (error) {
       setTrouble(error);
-    } finally {
-      setBusy(false);
     }
+  };
+  /** @param {SubmitEvent} event */
+  const keep = (event) => {
+    event.preventDefault();
+    void once(() => made(/** @type {HTMLFormElement} */ (event.target)));
   };
   const cannot = !site ? "Passkeys are bound to a name, and this page was opened by an address." : !passkeysWork() ? "This browser has none." : "";
   return html`<div><h2>New passkey</h2><p>${cannot || `It will log in at ${site}: with this device, or with a key that you plug in.`}</p></div>
     ${!cannot && html`<section><form class="change" onSubmit=${keep}><label class="lab" for="passkey-name">What you call it</label><input id="passkey-name" name="name" class="field" maxlength="60" autocomplete="off" required placeholder="My phone" />
-      <div role="alert">${trouble && html`<p class="cannot">${withCode([trouble.message, trouble.why, trouble.then].filter(Boolean).join(" "))}</p>`}</div>
-      <p class="acts"><button class="b main" aria-disabled=${busy}>Make a passkey</button></p></form></section>`}`;
+      <div role="alert">${trouble && html`<p class="cannot">${withCode(saidBy(trouble))}</p>`}</div>
+      <p class="acts"><${Press} busy=${busy} word="Make a passkey" main=${true} /></p></form></section>`}`;
 }

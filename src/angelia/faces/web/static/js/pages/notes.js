@@ -1,10 +1,10 @@
 // What Angelia keeps in mind, why, and what somebody else would have it keep.
 import { html } from "../html.js";
+import { Act } from "../acts.js";
 import { Details, ListDetail, Notice, useAnswer } from "../list_detail.js";
 import { link } from "../route.js";
 import { Empty } from "../states.js";
 import { count, when } from "../words.js";
-import { Act } from "./acting.js";
 
 /** @type {Record<string, [string, string]>} */
 const NOTE_STATES = { waits: ["wait", "Waits for you"], kept: ["done", "Kept"], superseded: ["idle", "Replaced"], dropped: ["idle", "Dropped"] };

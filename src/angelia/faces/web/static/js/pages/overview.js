@@ -1,6 +1,6 @@
 // The first page: what waits, what is at work, what today cost, what comes next.
 import { html, useState } from "../html.js";
-import { at, post } from "../api.js";
+import { Act, stopTurn } from "../acts.js";
 import { conversations, home, questions } from "../home.js";
 import { Icon, State } from "../icons.js";
 import { useAnswer } from "../list_detail.js";
@@ -11,10 +11,8 @@ import { Top } from "../shell.js";
 import { useSignal } from "../signal.js";
 import { Bar, Days, spentOf, together } from "../spending.js";
 import { Empty } from "../states.js";
-import { alertTo } from "../toasts.js";
 import { count, money, paid, when } from "../words.js";
 import { Again, receiver } from "../receipt_row.js";
-import { Act } from "./acting.js";
 import { titleOf } from "./receipts.js";
 import { scheduled } from "./schedule.js";
 
@@ -59,10 +57,9 @@ function Waiting({ question }) {
 
 /** @param {{talk: any}} props */
 function Running({ talk }) {
-  const stop = () => post(at(talk.id, "/stop")).catch((error) => alertTo(error.message));
   const spent = talk.spent ?? 0;
   return html`<li><${State} of=${talk.waits ? "wait" : "work"} /><div><a href=${link("c", talk.id)}>${talk.title || "New conversation"}</a><p class="what">${talk.waits ? "waits for you" : `at work; last heard ${when(talk.last_at)}`}</p></div>
-    <div class="cash num">${talk.spent !== undefined && html`<span><span>${spentOf(spent, talk.cap || 0)}</span></span>${talk.cap > 0 && html`<${Bar} part=${spent} whole=${talk.cap} label=${`${spentOf(spent, talk.cap)} spent`} live=${true} />`}`}</div><button class="b bare" onClick=${stop}><${Icon} name="stop" /><span>Stop</span></button></li>`;
+    <div class="cash num">${talk.spent !== undefined && html`<span><span>${spentOf(spent, talk.cap || 0)}</span></span>${talk.cap > 0 && html`<${Bar} part=${spent} whole=${talk.cap} label=${`${spentOf(spent, talk.cap)} spent`} live=${true} />`}`}</div><button class="b bare" onClick=${() => stopTurn(talk.id)}><${Icon} name="stop" /><span>Stop</span></button></li>`;
 }
 
 /** @param {{about: any, usage: any}} props */

@@ -1,13 +1,13 @@
 // What runs by the clock or a signal, with each occurrence: those to come, and those that were missed.
 import { html } from "../html.js";
 import { home } from "../home.js";
+import { Act } from "../acts.js";
 import { Details, ListDetail, Notice, Trail, useAnswer } from "../list_detail.js";
 import { receiver } from "../receipt_row.js";
 import { link } from "../route.js";
 import { useSignal } from "../signal.js";
 import { Empty, Failure, Skeleton } from "../states.js";
 import { count, duration, sentence, when } from "../words.js";
-import { Act } from "./acting.js";
 
 /** @param {any} given a rule for time, as it is stored */
 const rule = (given) => (given.line ? `by cron line ${given.line}` : given.seconds ? `every ${duration(given.seconds)}` : given.at ? `once, ${given.at.replace("T", " ")}` : `when the signal ${given.name} comes`);

@@ -1,10 +1,10 @@
 // Settings, with where each comes from.
 import { html, useState } from "../html.js";
+import { Act } from "../acts.js";
 import { Details, ListDetail, useAnswer } from "../list_detail.js";
 import { link } from "../route.js";
-import { MORE } from "../shell.js";
 import { Empty } from "../states.js";
-import { Act } from "./acting.js";
+import { MORE } from "../ways.js";
 
 /** @param {any} value */
 const shown = (value) => (value === "" || value === null ? "empty" : typeof value === "object" ? JSON.stringify(value) : String(value));

@@ -1,12 +1,12 @@
 // Skills: which there are, all that is in one, how it differs from what was seen, and the yes to it.
 import { html, useState } from "../html.js";
-import { post } from "../api.js";
+import { post, saidBy } from "../api.js";
 import { Diff } from "../calls.js";
+import { Act, Press, useBusy } from "../acts.js";
 import { Details, ListDetail, Notice, useAnswer } from "../list_detail.js";
 import { go, link } from "../route.js";
 import { Empty, Failure, Skeleton } from "../states.js";
 import { count, sentence, size, when } from "../words.js";
-import { Act } from "./acting.js";
 import { withCode } from "../with_code.js";
 
 /** In the order in which they are listed. @type {Record<string, string>} */
@@ -45,20 +45,10 @@ function Skill({ id, reread }) {
 
 /** Asks the server for its files; why they cannot be had stands beneath. @param {{path: string, got: (data: any) => void}} props */
 function Fetch({ path, got }) {
-  const [busy, setBusy] = useState(false);
+  const [busy, once] = useBusy();
   const [trouble, setTrouble] = useState(/** @type {any} */ (null));
-  const fetchThem = async () => {
-    if (busy) return;
-    setBusy(true);
-    setTrouble(null);
-    try {
-      got(await post(path));
-    } catch (failed) {
-      setTrouble(failed);
-      setBusy(false);
-    }
-  };
-  return html`<button class="b main" aria-disabled=${busy} onClick=${fetchThem}>${busy && html`<span class="st live"><span class="dot"></span></span>`}Read its files</button>${trouble && html`<p class="cannot" role="alert">${withCode([trouble.message, trouble.why, trouble.then].filter(Boolean).join(" "))}</p>`}`;
+  const read = () => once(() => (setTrouble(null), post(path).then(got, setTrouble)));
+  return html`<${Press} busy=${busy} word="Read its files" act=${read} main=${true} />${trouble && html`<p class="cannot" role="alert">${withCode(saidBy(trouble))}</p>`}`;
 }
 
 /** @type {Record<string, string>} */

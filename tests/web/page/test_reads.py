@@ -1,0 +1,68 @@
+"""What the page asks the server for: each thing once, and again when something has changed."""
+
+from collections import Counter
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.web.page.fake import FakeServer
+from tests.web.page.garden import TALK
+from tests.web.page.visits import leave, visit
+
+pytestmark = [pytest.mark.real("chromium"), pytest.mark.slow]
+
+OVERVIEW = {"/api/home", "/api/conversations", "/api/questions", "/api/usage", "/api/receipts", "/api/schedules"}
+
+
+def _counted(page: Page) -> Counter[str]:
+    """What is asked from now on, by its path."""
+    asked: Counter[str] = Counter()
+    page.on("request", lambda request: asked.update([urlsplit(request.url).path]))
+    return asked
+
+
+def _later(page: Page, milliseconds: int) -> None:
+    """The page's own clock goes on by that much, and what it asks then is answered."""
+    page.clock.run_for(milliseconds)
+    page.wait_for_load_state("networkidle")
+
+
+@pytest.mark.parametrize("before", ["", f"c/{TALK}"])
+def test_the_overview_reads_each_thing_once_and_again_on_news(
+    chrome: Browser, fake: FakeServer, address: str, before: str
+) -> None:
+    """Whether it is the first page, or one comes from a conversation: what the stream tells first is no news."""
+    page = visit(chrome, f"{address}/static/icon.svg")
+    page.clock.install()
+    if before:
+        page.goto(f"{address}/#/{before}")
+        page.wait_for_selector(".ask")
+        _later(page, 2_000)
+    asked = _counted(page)
+    if before:
+        page.evaluate("location.hash = '#/overview'")
+    else:
+        page.goto(f"{address}/#/overview")
+    expect(page.get_by_role("heading", name="Money today")).to_be_visible()
+    expect(page.locator(".days")).to_be_visible()
+    _later(page, 2_000)
+    assert {path: asked[path] for path in OVERVIEW} == dict.fromkeys(OVERVIEW, 1)
+    fake.answers["/api/questions"] = {"questions": []}
+    fake.push("home", {"waits": 0, "changed": [TALK]})
+    expect(page.locator(".items .go").filter(has_text="Allow once")).to_have_count(0)
+    _later(page, 2_000)
+    assert {path: asked[path] for path in OVERVIEW} == dict.fromkeys(OVERVIEW, 2)
+    leave(page)
+
+
+def test_what_cannot_be_read_says_so_where_no_news_come_either(chrome: Browser, fake: FakeServer, address: str) -> None:
+    page = visit(chrome, f"{address}/#/keys")
+    page.wait_for_selector(".keys")
+    fake.away = True
+    fake.cut()
+    page.evaluate("location.hash = '#/usage'")
+    expect(page.locator(".since")).to_contain_text("Nothing heard since")
+    expect(page.locator(".failure")).to_be_visible()
+    assert page.locator(".failure p").first.inner_text() == "The server is away."
+    leave(page)
