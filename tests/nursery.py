@@ -35,10 +35,12 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.crash import on_crash_point
+from angelia.policy.secret_paths import decides_what_runs, secret_kind
 from angelia.sandboxes.local.confinement import bubblewrap_program
 from angelia.sandboxes.undo.supervision import can_watch
 from angelia.testing import crash
 from angelia.testing.crash import ANGELIA, Recorder, Run
+from angelia.tools.discovery import default_registry
 from tests.media_forks import MEDIA, fork_media_processes
 
 ROOT = Path(__file__).parents[1]
@@ -58,6 +60,10 @@ WARM = (
     *(f"angelia.tools.files.{name}" for name in ("edit", "find", "read", "write")),
     *(f"angelia.tools.people.{name}" for name in ("ask_user", "look_again", "send_file", "todo")),
     *("angelia.tools.shell.shell", "angelia.tools.shell.process", "angelia.tools.web.fetch"),
+    *("angelia.tools.web.toolset", "angelia.tools.browser.hand_over_page", "angelia.tools.browser.run_script"),
+    *("angelia.service.secrets.browser_profiles", "angelia.models.local.runtime", "angelia.faces.cli.weights"),
+    *(f"angelia.faces.cli.chat.{name}" for name in ("commands", "drawn_rows", "frame_output", "live_rows", "prompt")),
+    *("prompt_toolkit.input.vt100", "prompt_toolkit.key_binding.bindings.search", "angelia.faces.cli.web"),
     *("PIL.PngImagePlugin", "pypdfium2", "markdown_it", "rich.console", "pygments.lexers.python"),
     *("tree_sitter", "tree_sitter_bash", "prompt_toolkit"),
     *("httpx2", "angelia.http.transport", "concurrent.futures.thread", "tomllib", "sqlite3", "zoneinfo"),
@@ -276,8 +282,7 @@ def main(descriptor: int) -> None:
     """Bear children until nobody is left who asks for any, and tell how each ends."""
     for name in WARM:
         import_module(name)
-    if program := bubblewrap_program():
-        can_watch(program)  # tried once for all of them: a life of its own tries for 0.2 s of a processor
+    _work_out_what_is_kept()
     gc.freeze()  # else whoever is born copies all of it with the first garbage that is looked for
     asked = socket.socket(fileno=descriptor)
     woken, wake = os.pipe()
@@ -302,6 +307,16 @@ def main(descriptor: int) -> None:
             os.write(given[3], b"%d\n" % pid)
             for end in given[:3]:
                 os.close(end)
+
+
+def _work_out_what_is_kept() -> None:
+    """Once for all of them: what a process finds out, reads or compiles when it first needs it, and keeps."""
+    if program := bubblewrap_program():
+        can_watch(program)  # a life of its own tries for 0.2 s of a processor
+    default_registry().specs()  # 20 ms: what packages offer, and schemas
+    for path in (".ssh/id", ".bashrc", "a.py"):  # 20 ms: patterns
+        secret_kind(path)
+        decides_what_runs(path)
 
 
 def _received(asked: socket.socket) -> tuple[bytes, list[int]]:

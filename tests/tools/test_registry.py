@@ -1,5 +1,6 @@
 """What models are told of tools, and what becomes of the text of a call."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -289,6 +290,17 @@ def test_a_strangers_tool_is_found_by_its_entry_point(tmp_path: Path, monkeypatc
     assert registry.names == (*REGISTRY.names, "greet")
     assert registry.faults == ()
     assert registry.parse("greet", "{}") == Greeting()
+
+
+def test_a_strangers_tool_that_is_installed_meanwhile_is_found_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert default_registry().names == REGISTRY.names
+    os.utime(tmp_path, ns=(1, 1))  # as if that had been long ago: a file system's clock ticks in milliseconds
+    assert default_registry().names == REGISTRY.names
+    _install(tmp_path, "stranger", f"greet = {__name__}:Greet")
+    assert default_registry().names == (*REGISTRY.names, "greet")
 
 
 def test_a_strangers_fault_is_told_and_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

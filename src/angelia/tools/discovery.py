@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,14 +136,27 @@ def _entries(group: str) -> "list[EntryPoint]":
 
 
 def _mentions(folder: str, group: str) -> bool:
-    return any(f"[{group}]".encode() in listed for listed in _entry_point_files(folder or "."))
+    where = Path(folder).absolute()
+    try:
+        return group in _groups_named_in(where, where.stat().st_mtime_ns)
+    except OSError:  # a path on sys.path that does not exist
+        return False
 
 
-def _entry_point_files(folder: str) -> Iterator[bytes]:
+@lru_cache(maxsize=64)
+def _groups_named_in(folder: Path, changed: int) -> frozenset[str]:
+    """Which of our groups the packages in a folder name: hundreds of files, read once for as long as nothing is
+    installed there or removed, which changes the folder's time.
+    """
+    listed = tuple(_entry_point_files(folder))
+    return frozenset(group for group in (TOOLS, TOOLSETS) if any(f"[{group}]".encode() in one for one in listed))
+
+
+def _entry_point_files(folder: Path) -> Iterator[bytes]:
     try:
         with os.scandir(folder) as entries:
             metadata = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
-    except OSError:  # a path on sys.path that is a zip file or does not exist holds no installed package
+    except OSError:  # a path on sys.path that is a zip file holds no installed package
         return
     for path in metadata:
         try:
