@@ -28,7 +28,8 @@ def note(changelog: str, wanted: str) -> str:
     if sections.get("Unreleased"):
         raise ValueError(
             f"CHANGELOG.md has changes under [Unreleased]; {wanted} would go out without a word of them. "
-            "Name the version above them, set it in pyproject.toml and src/angelia/core/version.py, and commit."
+            "Name the version above them, set it in pyproject.toml and src/angelia/core/version.py, "
+            "run .tools/bin/uv lock, and commit."
         )
     if not sections.get(wanted):
         raise ValueError(f"CHANGELOG.md has no section [{wanted}]; write one, then try again.")

@@ -1,7 +1,8 @@
 """What a person sees in fourteen states, at three widths, as text: `tests/faces/screens/STATE-COLUMNS.txt`.
 
 A screen that was changed on purpose is written anew by `ANGELIA_SCREENS=write pytest tests/faces/test_screens.py`, and
-looked at before it is committed. What differs from run to run (seconds, folders, times) is a sign of its own there.
+looked at before it is committed. What differs from run to run (seconds, folders, times, the version) is a sign of its
+own there.
 """
 
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+from angelia import __version__
 from angelia.core.failure import FailureKind
 from angelia.testing.model.steps import Fail, How, Step, call, cut_after, say
 from tests.faces.angelia import Place, Terminal, serving
@@ -123,6 +125,7 @@ STATES = {
 }
 
 CHANGES = (
+    (re.compile(rf"Angelia {re.escape(__version__)}"), "Angelia VERSION"),
     (re.compile(r"\d+(\.\d)? s\b"), "N s"),
     (re.compile(r" · N s(?= · )"), ""),
     (re.compile(r"\d\d:\d\d:\d\d \(\d+ (s|min)\)"), "HH:MM:SS (N min)"),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from angelia.context import window_usage
 from angelia.context.usage_meter import UsageMeter
 from angelia.core import ending as end
 from angelia.core import entry as e
@@ -27,6 +28,7 @@ from angelia.engine.live import (
 )
 from angelia.faces.cli.chat.live_rows import live_rows
 from angelia.faces.cli.chat.live_view import LiveView
+from angelia.faces.cli.chat.prompt import PICKING
 from angelia.faces.words.call_lines import call_in_words, result_in_words
 from angelia.faces.words.paint import Paint
 from angelia.faces.words.questions import meant, offered
@@ -191,3 +193,9 @@ def test_that_a_turn_was_stopped_is_told_once_by_its_ending() -> None:
         ["Stopped. What was done so far is kept; write to go on."],
         ["c1 · cancelled · Stopped before it was finished."],  # by an end of ours, which nobody asked for
     ]
+
+
+def test_what_a_window_holds_and_what_picks_from_a_list_fit_fifty_columns() -> None:
+    filled = window_usage.rows({"prompt and tools": 40_410, "results": 2_010}, 128_000)
+    assert len(table(filled, 50 - 2)) == len(filled), "a row each"
+    assert cells(PICKING) <= 50

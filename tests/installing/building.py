@@ -11,8 +11,11 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+import angelia
 from tests.house.sources import ROOT
 
+NOW = angelia.__version__
+"""The version of this checkout."""
 UV = ROOT / ".tools/bin/uv"
 
 
@@ -32,6 +35,12 @@ def build_wheel(folder: Path) -> Path:
     return found
 
 
+def later(patches: int) -> str:
+    """A version after this one, by so many patches."""
+    *release, patch = NOW.split(".")
+    return ".".join((*release, str(int(patch) + patches)))
+
+
 def build_changed(folder: Path, version: str, changes: Mapping[str, tuple[str, str]]) -> None:
     """Put a wheel of another version into a folder, with texts of files (beneath `src/angelia`) replaced by others."""
     with tempfile.TemporaryDirectory() as place:
@@ -39,8 +48,8 @@ def build_changed(folder: Path, version: str, changes: Mapping[str, tuple[str, s
         shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("pyproject.toml", "README.md", "LICENSE"):
             shutil.copy(ROOT / name, copy)
-        replace(copy / "pyproject.toml", 'version = "0.1.0"', f'version = "{version}"')
-        replace(copy / "src/angelia/core/version.py", '"0.1.0"', f'"{version}"')
+        replace(copy / "pyproject.toml", f'version = "{NOW}"', f'version = "{version}"')
+        replace(copy / "src/angelia/core/version.py", f'"{NOW}"', f'"{version}"')
         for name, (old, new) in changes.items():
             replace(copy / "src/angelia" / name, old, new)
         run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, copy)

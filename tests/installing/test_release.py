@@ -1,10 +1,11 @@
 """A release has a note of its own, and checksums that check."""
 
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
-from docs.release import NEXT, documented, note, sums, version
+from docs.release import NEXT, ROOT, documented, note, sums, version
 
 import angelia
 
@@ -33,6 +34,8 @@ def test_documents_with_changes_that_belong_to_no_version_are_those_of_the_next(
 
 def test_the_version_is_said_once() -> None:
     assert version() == angelia.__version__
+    locked = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    assert [one["version"] for one in locked if one["name"] == "angelia"] == [version()], "run: uv lock"
 
 
 def test_the_checksums_check(tmp_path: Path) -> None:

@@ -20,9 +20,12 @@ from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
 from angelia.testing.networks.telegram_world import HERE
 from tests.faces.angelia import MODEL, Place
 from tests.house.sources import ROOT
-from tests.installing.building import build_changed, build_needed, run
+from tests.installing.building import NOW, build_changed, build_needed, later, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.real("uv"), pytest.mark.anyio]
+
+DOWN, UNREAD, WELL = later(1), later(2), later(3)
+"""One that does not come up, one that fails on a copy, and one that is well."""
 
 BROKEN = {"faces/gateway/foreground.py": ("    ending = asyncio.Event()\n", "    raise RuntimeError('on purpose')\n")}
 UNREADING = {"store/sql/upkeep.py": ("    tips = db.tips.read()  # before", "    return ['on purpose']  # before")}
@@ -95,13 +98,13 @@ def person(wheel: Path, packages: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 async def test_a_version_that_fails_on_a_copy_is_not_taken(person: Path, packages: Path) -> None:
-    build_changed(packages, "0.1.2", UNREADING)
+    build_changed(packages, UNREAD, UNREADING)
     server = Server(Place(person / ".another", person / "work"))
     await server.do("config", "set", "sandbox.confine", "off")
     before = (person / ".local/share/angelia/current").readlink()
-    assert "0.1.2 fails on a copy of your home" in await server.do("update", "--from", str(packages), code=1)
+    assert f"{UNREAD} fails on a copy of your home" in await server.do("update", "--from", str(packages), code=1)
     assert (person / ".local/share/angelia/current").readlink() == before
-    assert (await server.do("--version")).strip() == "angelia 0.1.0"
+    assert (await server.do("--version")).strip() == f"angelia {NOW}"
 
 
 async def test_the_first_hour_of_a_home_server(person: Path, packages: Path) -> None:
@@ -121,21 +124,21 @@ async def test_the_first_hour_of_a_home_server(person: Path, packages: Path) -> 
         installed = await server.do("gateway", "install")
         assert "OPENAI_API_KEY, OPENAI_BASE_URL" in installed, installed
         assert (place.home / "gateway.env").stat().st_mode & 0o777 == 0o600
-        assert "Angelia 0.1.0 runs" in (said := await server.until_well()), said
+        assert f"Angelia {NOW} runs" in (said := await server.until_well()), said
         await network.bring(Thing(IncomingKind.TEXT, HERE, "hello"))
         async with asyncio.timeout(60):
             await network.when(lambda: any("Hello." in one.text for one in network.arrived))
 
-        build_changed(packages, "0.1.1", BROKEN)
+        build_changed(packages, DOWN, BROKEN)
         back = await server.do("update", "--from", str(packages), "--patience", "5", code=1)
-        assert "0.1.1 did not come up" in back
-        assert "0.1.0 is in place again, and its gateway is back" in back
-        assert "Angelia 0.1.0 runs" in await server.until_well()
-        assert (await server.do("--version")).strip() == "angelia 0.1.0"
+        assert f"{DOWN} did not come up" in back
+        assert f"{NOW} is in place again, and its gateway is back" in back
+        assert f"Angelia {NOW} runs" in await server.until_well()
+        assert (await server.do("--version")).strip() == f"angelia {NOW}"
 
-        build_changed(packages, "0.2.0", {})
-        assert "0.2.0 is in place of 0.1.0" in await server.do("update", "--from", str(packages))
-        assert "Angelia 0.2.0 runs" in await server.until_well()
+        build_changed(packages, WELL, {})
+        assert f"{WELL} is in place of {NOW}" in await server.do("update", "--from", str(packages))
+        assert f"Angelia {WELL} runs" in await server.until_well()
         await network.bring(Thing(IncomingKind.TEXT, HERE, "and again"))
         async with asyncio.timeout(60):
             await network.when(lambda: any("Hello again." in one.text for one in network.arrived))

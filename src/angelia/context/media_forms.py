@@ -179,11 +179,11 @@ def long_edge_for(media: Media, limits: ImageLimits, body_limit: int = 0) -> int
 def size_words(size: int) -> str:
     """Bytes as people write them.
 
-    >>> [size_words(n) for n in (0, 999, 12_345, 3_400_000)]
-    ['0 bytes', '999 bytes', '12.3 kB', '3.4 MB']
+    >>> [size_words(n) for n in (0, 1, 999, 12_345, 3_400_000)]
+    ['0 bytes', '1 byte', '999 bytes', '12.3 kB', '3.4 MB']
     """
     if size < 1000:
-        return f"{size} bytes"
+        return "1 byte" if size == 1 else f"{size} bytes"
     return f"{size / 1e3:.1f} kB" if size < 999_950 else f"{size / 1e6:.1f} MB"
 
 

@@ -53,6 +53,10 @@ def _kind(part: object, role: Role) -> str:
     return "answers" if role is Role.ASSISTANT else "your words"
 
 
+BAR = 12
+"""Blocks of a bar: a row fits a window of fifty columns."""
+
+
 def bar(tokens: int, of: int, width: int) -> str:
     """A share as a bar of `width` blocks; anything above nothing shows at least one.
 
@@ -66,8 +70,8 @@ def bar(tokens: int, of: int, width: int) -> str:
 def rows(tokens: dict[str, int], window: int) -> Sequence[tuple[str, str, str, str]]:
     """A table of what fills the window: kind, bar, tokens, share; what is left comes last."""
     used = sum(tokens.values())
-    table = [(kind, bar(count, window, 24), f"{count:,}", f"{count / window:.0%}") for kind, count in tokens.items()]
+    table = [(kind, bar(count, window, BAR), f"{count:,}", f"{count / window:.0%}") for kind, count in tokens.items()]
     left = max(window - used, 0)
     return [row for row in table if row[2] != "0"] + [
-        ("free", bar(left, window, 24), f"{left:,}", f"{left / window:.0%}")
+        ("free", bar(left, window, BAR), f"{left:,}", f"{left / window:.0%}")
     ]

@@ -123,7 +123,7 @@ async def _taken(undo: UndoServices, session: Session, shown: UndoPreview, by: P
     left = (*(f"{clean(path)}: {why}" for path, why in (*_left(restored), *restored.failed)), *notes)
     fact = e.FilesTakenBack(by, turn, tuple(step.name for step in steps), name, len(restored.done), left)
     what = f"what turn {turn} had changed" if turn else "what had been taken back last"
-    told = f"The person took back {what}: {len(restored.done)} paths of the workspace are as they were before."
+    told = f"The person took back {what}: {_as_before(len(restored.done), ' of the workspace')} before."
     await session.record(fact, e.SystemSaid("\n".join([f"{told} Read files again before you rely on them.", *notes])))
     return "\n".join([_outcome(restored), *notes])
 
@@ -297,9 +297,17 @@ def _left(restored: Restored) -> Iterator[tuple[str, str]]:
         yield path, "put beside what was changed since"
 
 
+def _as_before(count: int, where: str = "") -> str:
+    """How many paths are as they were.
+
+    >>> _as_before(1), _as_before(2, " of the workspace")
+    ('1 path is as it was', '2 paths of the workspace are as they were')
+    """
+    return f"1 path{where} is as it was" if count == 1 else f"{count} paths{where} are as they were"
+
+
 def _outcome(restored: Restored) -> str:
-    count = len(restored.done)
-    said = ["1 path is as it was." if count == 1 else f"{count} paths are as they were."]
+    said = [f"{_as_before(len(restored.done))}."]
     said += [f"Put beside what was changed since: {', '.join(map(clean, restored.beside))}."] if restored.beside else []
     said += [f"NOT taken back: {clean(path)} ({why})." for path, why in restored.failed]
     return "\n".join([*said, f"/undo {BACK} puts it back as it was a moment ago."])

@@ -71,7 +71,7 @@ STILL_SECONDS = 0.3
 FRAME_SECONDS = 1 / 12
 """Between two frames in which nothing was typed."""
 
-PICKING = " letters search · Enter or a digit takes · Esc closes"
+PICKING = " letters search · Enter, digits take · Esc closes"
 """The last row while something is picked from a list."""
 
 MOST_LISTED = 9
