@@ -45,10 +45,15 @@ class SearchCall(Struct, frozen=True):
     body: Mapping[str, Any] | None = None
 
 
+def _as_it_is(found: Any) -> Any:
+    return found
+
+
 class SearchProvider(Struct, frozen=True):
     """A service. `make` is given a query and the key; `results` leads to the list of results in a reply, whose fields
     are named by the rest, `passage` and `date` by the first of several that is there. `nothing` is what a refusal says
-    that only means that nothing was found.
+    that only means that nothing was found; `arrange` puts a reply in that order first, where it has another. It is
+    waited for `seconds`.
     """
 
     name: str
@@ -60,6 +65,8 @@ class SearchProvider(Struct, frozen=True):
     keyed: bool = True
     link: str = "url"
     nothing: bytes = b""
+    arrange: Callable[[Any], Any] = _as_it_is
+    seconds: float = 20.0
 
 
 def _searxng(query: SearchQuery, _key: str) -> SearchCall:
@@ -132,7 +139,7 @@ def read_hits(provider: SearchProvider, body: bytes, query: SearchQuery) -> list
     Raises:
         ValueError: it is no JSON, or has no list of results where the service puts it.
     """
-    found: Any = msgspec.json.decode(body)
+    found: Any = provider.arrange(msgspec.json.decode(body))
     for part in provider.results:
         # a service that found nothing may leave out the part that results stand in
         found = found.get(part, {} if part != provider.results[-1] else []) if isinstance(found, dict) else None

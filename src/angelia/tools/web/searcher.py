@@ -10,7 +10,7 @@ from angelia.core.errors import AngeliaError, ConfigError
 from angelia.http.client import http_client
 from angelia.tools.web.search_providers import SEARXNG, SearchCall, SearchHit, SearchProvider, SearchQuery, read_hits
 
-TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
+CONNECT_S = 10.0
 _MOST = 5_000_000
 """Bytes of a reply."""
 
@@ -86,12 +86,12 @@ class Searcher:
         """
         try:
             key = await self._key(provider) if provider.keyed else ""
-            async with await http_client(provider.url) as client, asyncio.timeout(TIMEOUT.read):
-                status, headers, body = await _exchange(client, provider.url, provider.make(query, key))
+            async with await http_client(provider.url) as client, asyncio.timeout(provider.seconds):
+                status, headers, body = await _exchange(client, provider, provider.make(query, key))
         except ConfigError as error:
             raise SearchFault(str(error)) from error
         except TimeoutError as error:
-            raise SearchFault(f"it did not answer within {TIMEOUT.read:g} s.") from error
+            raise SearchFault(f"it did not answer within {provider.seconds:g} s.") from error
         except httpx2.HTTPError as error:
             raise SearchFault(f"{type(error).__name__}: {error}.") from error
         if status != 200 and provider.nothing and provider.nothing in body:
@@ -104,11 +104,14 @@ class Searcher:
             raise SearchFault(f"its reply cannot be read: {error}.") from error
 
 
-async def _exchange(client: httpx2.AsyncClient, base: str, call: SearchCall) -> tuple[int, Mapping[str, str], bytes]:
-    url = f"{base.rstrip('/')}/{call.path}"
+async def _exchange(
+    client: httpx2.AsyncClient, provider: SearchProvider, call: SearchCall
+) -> tuple[int, Mapping[str, str], bytes]:
+    url = f"{provider.url.rstrip('/')}/{call.path}"
+    timeout = httpx2.Timeout(provider.seconds, connect=CONNECT_S)
     method = "GET" if call.body is None else "POST"
     asked = client.build_request(
-        method, url, params=dict(call.params) or None, json=call.body, headers=dict(call.headers), timeout=TIMEOUT
+        method, url, params=dict(call.params) or None, json=call.body, headers=dict(call.headers), timeout=timeout
     )
     response = await client.send(asked, stream=True)
     try:
