@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 import uvicorn
 
 import angelia
-from angelia.faces.web.page_files import page_files
+from angelia.faces.web.page_files import own_page_files
 
 STATIC = Path(angelia.__file__).parent / "faces" / "web" / "static"
 CONTENT_SECURITY_POLICY = (
@@ -20,7 +20,6 @@ CONTENT_SECURITY_POLICY = (
     "connect-src 'self'; manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
     "form-action 'none'; require-trusted-types-for 'script'"
 )
-FILES = page_files(STATIC)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -89,7 +88,7 @@ class FakeServer:
         )
 
     async def _static(self, path: str, send: Send) -> None:
-        file = FILES.get("index.html" if path == "/" else path.removeprefix("/static/"))
+        file = own_page_files().get("index.html" if path == "/" else path.removeprefix("/static/"))
         if file is None:
             await _plain(send, 404, b"", "text/plain")
             return

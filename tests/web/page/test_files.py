@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from angelia.faces.web.page_files import page_files
+from angelia.faces.web.page_files import own_page_files, page_files
 from tests.npm import installed
-from tests.web.page.fake import FILES, STATIC
+from tests.web.page.fake import STATIC
 
 HERE = Path(__file__).parent
 SOURCES = sorted(STATIC.glob("js/**/*.js"))
@@ -38,7 +38,7 @@ def test_the_page_is_small() -> None:
     """What a browser fetches to show the first page and any conversation, as it is sent, and all that it can ever
     fetch; licences are there for people to read.
     """
-    sent = {name: len(file.packed) for name, file in FILES.items() if not name.endswith(".txt")}
+    sent = {name: len(file.packed) for name, file in own_page_files().items() if not name.endswith(".txt")}
     later = {name: size for name, size in sent.items() if name in LATER}
     assert sum(sent.values()) - sum(later.values()) <= FIRST, sent
     assert sum(sent.values()) <= MOST, sent
@@ -46,8 +46,8 @@ def test_the_page_is_small() -> None:
 
 def test_what_is_served_is_put_together_whole() -> None:
     """Nothing is asked for besides, and what is compressed is what is served as it is."""
-    style = FILES["page.css"].body.decode()
-    scripts = {name: file.body.decode() for name, file in FILES.items() if name.endswith(".js")}
+    style = own_page_files()["page.css"].body.decode()
+    scripts = {name: file.body.decode() for name, file in own_page_files().items() if name.endswith(".js")}
     sheets = [file.read_text() for file in STATIC.glob("css/*.css")]
     assert set(scripts) == {"page.js", *LATER}
     assert not re.findall(r"^import\b", scripts["page.js"], re.MULTILINE)
@@ -57,7 +57,7 @@ def test_what_is_served_is_put_together_whole() -> None:
         lent = {name: set(re.findall(r"^export\{([^}]+)\}", scripts[other], re.MULTILINE)) for name, other in asked}
         assert all(set(name.split(",")) <= set(",".join(found).split(",")) for name, found in lent.items())
         assert set(re.findall(r'import\("\./([^"]+)"\)', text)) <= set(scripts)
-    assert all(gzip.decompress(file.packed) == file.body for file in FILES.values())
+    assert all(gzip.decompress(file.packed) == file.body for file in own_page_files().values())
     assert {one for text in sheets for one in re.findall(r"\.[a-z]\w+", text)} == set(re.findall(r"\.[a-z]\w+", style))
 
 
@@ -130,7 +130,7 @@ def test_what_the_page_names_is_there() -> None:
             assert (file.parent / name).is_file(), f"{file.name} imports {name}"
     text = (STATIC / "index.html").read_text() + (STATIC / "manifest.webmanifest").read_text()
     for name in re.findall(r'"/static/([^"]+)"', text):
-        assert name in FILES, name
+        assert name in own_page_files(), name
     assert "http:" not in text
     assert "https:" not in text
 

@@ -8,7 +8,9 @@ import gzip
 import posixpath
 import re
 from collections.abc import Mapping
+from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from msgspec import Struct
@@ -36,6 +38,12 @@ class PageFile(Struct, frozen=True):
     packed: bytes
     mime: str
     tag: str
+
+
+@cache
+def own_page_files() -> Mapping[str, PageFile]:
+    """Those of the page, put together once in a process: it takes 0.2 s of a processor."""
+    return page_files(files("angelia.faces.web") / "static")
 
 
 def page_files(folder: Traversable) -> Mapping[str, PageFile]:

@@ -1,19 +1,18 @@
 """The page itself: what a browser loads of it."""
 
 from collections.abc import Awaitable, Callable
-from importlib.resources import files
 
 from angelia.faces.web.asgi.guards import RouteGuard
 from angelia.faces.web.asgi.request import RouteRequest, RouteResponse
 from angelia.faces.web.asgi.routes import Route
-from angelia.faces.web.page_files import page_files
+from angelia.faces.web.page_files import own_page_files
 
 
 class PageRoutes:
     """The handlers. Where the page is stands behind `#`, which it reads itself."""
 
     def __init__(self) -> None:
-        self._files = page_files(files("angelia.faces.web") / "static")
+        self._files = own_page_files()
 
     def routes(self) -> list[Route]:
         """One row each; to be looked through last."""
