@@ -25,8 +25,9 @@ _DAEMON = (
     *("--iptables=false", "--ip6tables=false", "--bridge=none", "--ip-forward=false", "--ip-masq=false"),
     "--userland-proxy=false",
 )
-_HARDENED = ("--network", "host", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true")
-_PLACES = ("--tmpfs", "/tmp:mode=1777", "--volume", "data:/data", "--volume", "backups:/backups")
+HARDENED = ("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true")
+PLACES = ("--tmpfs", "/tmp:mode=1777", "--volume", "data:/data", "--volume", "backups:/backups")
+"""As `compose.yaml` has them (`test_manifests.py`)."""
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
@@ -78,7 +79,7 @@ async def test_one_command_makes_a_server_that_answers(daemon: Daemon) -> None:
     async with ModelServer([say("Hello from a container.")]) as model, TelegramServer() as network:
         keys = (f"TELEGRAM_TOKEN={TOKEN}", f"OPENAI_BASE_URL={model.url}/v1", "OPENAI_API_KEY=k")
         environment = [word for key in keys for word in ("--env", key)]
-        start = ["run", *_HARDENED, *_PLACES, *environment]
+        start = ["run", "--network", "host", *HARDENED, *PLACES, *environment]
         settings = (
             'model = "openai-chat:test"\n[channels.telegram]\ntoken = { env = "TELEGRAM_TOKEN" }\n'
             f'owners = ["{HERE.chat}"]\napi = "{network.url}"\n'

@@ -12,9 +12,13 @@ import yaml
 from angelia.service.log_places import address_of
 from angelia.service.settings.config import load
 from tests.house.sources import ROOT
+from tests.installing.image import HARDENED, PLACES
 
 DEPLOY = ROOT / "deploy"
 KEYS = {"PGPASSWORD": "x", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "ANGELIA_GATEWAY_TOKEN": "x"}
+
+FLAGS = {"cap_drop": "--cap-drop", "security_opt": "--security-opt", "tmpfs": "--tmpfs", "volumes": "--volume"}
+"""What a key of a compose file is called on Docker's command line."""
 
 documents: list[dict[str, Any]] = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
 compose: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
@@ -73,3 +77,14 @@ def test_the_image_is_built_with_parts_that_there_are() -> None:
     there = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
     assert wanted - there == set()
     assert {"cluster", "objects", "gateway"} <= wanted
+
+
+def test_the_image_is_tried_as_the_one_compose_file_of_a_home_server_runs_it() -> None:
+    home = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["angelia"]
+    home = {name: value for name, value in home.items() if name not in ("build", "image", "restart", "env_file")}
+    assert home.pop("read_only") is True
+    words = ["--read-only"]
+    for name, flag in FLAGS.items():
+        words += [word for value in home.pop(name) for word in (flag, value)]
+    assert words == [*HARDENED, *PLACES]
+    assert not home
