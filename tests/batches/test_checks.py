@@ -158,6 +158,18 @@ async def test_commands_check_where_the_model_worked_and_are_ended_as_well(tmp_p
     assert by_task(runner)["wrong"].why == "exit 4: not there"
 
 
+@pytest.mark.parametrize("asked", ["run('true')", "read('answer.txt')", "list()"])
+async def test_a_sandbox_that_goes_under_a_check_that_has_used_it_is_told(tmp_path: Path, asked: str) -> None:
+    (tmp_path / "check.py").write_text(
+        "import shutil\n"
+        "async def check(context):\n"
+        "    shutil.rmtree((await context.run('pwd')).output.strip())\n"
+        f"    return bool(await context.{asked})\n"
+    )
+    runner, _ = await ran(tmp_path, tasks_of(tmp_path, {"id": "gone"}, check=str(tmp_path / "check.py")))
+    assert by_task(runner)["gone"].outcome == "sandbox_gone"
+
+
 async def test_a_sandbox_that_is_gone_is_told_and_others_go_on(tmp_path: Path) -> None:
     """The check in Python removes the workspace itself, which is a folder of this machine."""
     (tmp_path / "check.py").write_text(

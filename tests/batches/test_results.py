@@ -106,7 +106,7 @@ def test_what_came_to_no_verdict_counts_as_not_passed_and_is_named() -> None:
     assert (one.passed, one.checked, one.broken) == (1, 3, {"hung": 1})
     table = "\n".join(result_table(results))
     assert "1 of 3" in table
-    assert "1 checks hung; they count as not passed" in table
+    assert "1 check hung; they count as not passed" in table
     assert "2 answered, 1 step limit" in table
 
 

@@ -141,7 +141,16 @@ async def _served(work: CheckedWork, asked: Mapping[str, Any]) -> dict[str, Any]
     try:
         return {"value": await _value(work, asked)}
     except (AngeliaError, OSError) as error:
-        return {"why": str(error), "missing": isinstance(error, NoSuchFile)}
+        missing = isinstance(error, NoSuchFile) and await _stands(work.sandbox)
+        return {"why": str(error), "missing": missing}
+
+
+async def _stands(sandbox: Sandbox) -> bool:
+    """Whether its workspace is there: without it no file is, and that is no answer to the check's question."""
+    try:
+        return (await sandbox.stat(".")).kind is FileKind.FOLDER
+    except SandboxError:
+        return False
 
 
 async def _value(work: CheckedWork, asked: Mapping[str, Any]) -> object:

@@ -66,7 +66,8 @@ def endings(one: ModelSummary) -> str:
 
 def no_verdicts(one: ModelSummary) -> str:
     """Which checks came to none."""
-    return ", ".join(f"{number} checks {outcome_words(name)}" for name, number in one.broken.items())
+    counted = ((f"{number} check{'' if number == 1 else 's'}", name) for name, number in one.broken.items())
+    return ", ".join(f"{checks} {outcome_words(name)}" for checks, name in counted)
 
 
 def in_words(name: str) -> str:
