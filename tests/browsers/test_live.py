@@ -1,10 +1,12 @@
 """A page is watched from elsewhere, and taken over: pictures while it moves, mouse and keys, one hand at a time."""
 
 import asyncio
+import io
 from collections.abc import Callable
 
 import msgspec
 import pytest
+from PIL import Image
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.live_browser import LiveBrowser
@@ -70,6 +72,39 @@ async def test_whoever_takes_it_over_clicks_types_and_scrolls(browser: ChromiumB
     await does(live, '{"do":"wheel","x":500,"y":500,"down":900}')
     await shows(browser, "at 900")
     await live.close()
+
+
+CHOICE = """<body style="margin:0"><style>select { width:200px; height:40px; appearance:none } option { height:40px }
+body > * { position:absolute; top:100px; border:0 } select { left:100px } iframe { left:500px }</style>
+<select aria-label=Bed onchange="out.textContent = 'chose ' + value"><option>South<option>North<option>East</select>
+<iframe srcdoc="<style>select { width:200px; height:40px } option { height:40px }</style><body style='margin:0'>
+<select onchange='parent.out.textContent = `framed ` + value'><option>One<option>Two</select>"></iframe>
+<p id=out style="top:300px">nothing</p>"""
+
+
+@pytest.mark.parametrize(("x", "told"), [(200, "chose North"), (600, "framed Two")])
+async def test_the_options_of_a_field_are_drawn_and_one_is_chosen_by_hand(
+    browser: ChromiumBrowser, site: Site, x: int, told: str
+) -> None:
+    """The browser's own list would be a window of the desktop's, which is in no picture and takes no press."""
+    await opened(browser, site, CHOICE)
+    live = await browser.watch()
+    (before,) = await pictures(live)
+    assert not _dark(before, x)
+    await live.take_over()
+    await does(live, f'{{"do":"down","x":{x},"y":120}}', f'{{"do":"up","x":{x},"y":120}}')
+    async with asyncio.timeout(20):
+        while not _dark((await pictures(live))[0], x):
+            pass
+    await does(live, f'{{"do":"down","x":{x},"y":200}}', f'{{"do":"up","x":{x},"y":200}}')
+    await shows(browser, told)
+    await live.close()
+
+
+def _dark(frame: LiveFrame, x: int) -> bool:
+    """Whether anything is drawn below a field at 100 x 100."""
+    seen = Image.open(io.BytesIO(frame.jpeg)).convert("L").crop((x - 100, 142, x + 100, 250))
+    return min(seen.tobytes()) < 128
 
 
 async def test_it_goes_on_where_the_page_moves_to_another_site(browser: ChromiumBrowser, site: Site) -> None:

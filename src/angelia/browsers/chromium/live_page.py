@@ -27,6 +27,18 @@ from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 
 QUALITY = 60
 """Of the pictures, as JPEG: 20 to 60 KB each of 1280 x 800."""
+_WORLD = "angelia-live"
+_DRAW_CHOICES = """{
+  const drawn = new CSSStyleSheet();
+  drawn.replaceSync("select:not([multiple], [size]), ::picker(select) { appearance: base-select !important }");
+  document.adoptedStyleSheets.push(drawn);
+  for (const one of document.querySelectorAll("select")) getComputedStyle(one, "::picker(select)").appearance;
+}"""
+"""Options are drawn in the page, where pictures show them and presses reach them (CSS Form Control Styling, "Basic
+appearance"; Chromium 135 and later). The list that is usual is a window of the desktop's. Asking for
+how a field looks has it look so before the press that follows. What is in a shadow root, or
+in a frame of another site, keeps that.
+"""
 
 
 class LivePage:
@@ -38,6 +50,7 @@ class LivePage:
         self._fetched: list[int] = []
         self._news = asyncio.Event()
         self._ended: ActFailed | None = None
+        self._pressed = False
         cdp.gone.add_done_callback(self._browser_ended)
 
     async def start(self, width: int = 1280, height: int = 800) -> None:
@@ -82,6 +95,11 @@ class LivePage:
             ActFailed: nobody knows such a key; or the page is gone.
             BrowserGone: the browser has ended.
         """
+        if isinstance(event, PointerPressed) and not self._pressed:
+            self._pressed = True
+            await self._call("Page.enable", {})
+            drawn = {"source": _DRAW_CHOICES, "worldName": _WORLD, "runImmediately": True}
+            await self._call("Page.addScriptToEvaluateOnNewDocument", drawn)
         for method, params in _calls(event):
             await self._call(method, params)
 
