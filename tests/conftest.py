@@ -50,6 +50,8 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "chromium": lambda: find_chromium() and shutil.which("bwrap"),
     "window": lambda: find_chromium(window=True) and all(map(shutil.which, ("bwrap", "Xvfb"))),
     "curl": lambda: shutil.which("curl"),
+    "gradio": lambda: (Path(__file__).parents[1] / ".tools" / "gradio" / "gradio.txt").exists(),
+    "jupyterlab": lambda: (Path(__file__).parents[1] / ".tools" / "jupyterlab" / "jupyterlab.txt").exists(),
     "django": lambda: (Path(__file__).parents[1] / ".tools" / "django" / "django.txt").exists(),
     "rg": lambda: shutil.which("rg"),
     "docker": lambda: all(map(shutil.which, ("dockerd", "docker", "busybox"))) and os.geteuid() == 0,

@@ -187,6 +187,15 @@ async def test_a_window_that_a_page_opens_is_a_tab(browser: ChromiumBrowser, sit
         browser.tab(name)
 
 
+async def test_words_are_waited_for_as_they_are_told(browser: ChromiumBrowser, site: Site) -> None:
+    """Gradio writes a size with a space that breaks no line."""
+    tab = await opened(browser, site, "<p>9.0&nbsp;B&nbsp;⇣</p><pre>one\ntwo</pre>")
+    for told in [line.shown() for line in (await tab.look()).lines]:
+        await tab.wait_for(told, 1.0)
+    with pytest.raises(ActFailed, match="did not appear"):
+        await tab.wait_for("9.0 kB", 0.2)
+
+
 async def test_there_are_only_so_many_tabs(browser: ChromiumBrowser) -> None:
     for _ in range(MOST_TABS):
         await browser.opened("new")

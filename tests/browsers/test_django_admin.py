@@ -13,6 +13,7 @@ from angelia.tools.browser.act_on_page import Step
 from angelia.tools.browser.toolset import BrowserTools
 from tests.browsers.accessibility import differing
 from tests.browsers.django_admin import PASSWORD, USER, DjangoAdmin, django_admin
+from tests.browsers.visitor import Visitor
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("chromium"), pytest.mark.real("django")]
 
@@ -25,46 +26,26 @@ def django(tmp_path: Path) -> Iterator[DjangoAdmin]:
         yield running
 
 
-class Visit:
-    """What a model does there that reads what it is shown, and acts on what has the name it looks for."""
+class Visit(Visitor):
+    """`differing` are the names of what was seen that are others in Chromium's accessibility tree."""
 
     def __init__(self, tools: ToolHarness) -> None:
-        self._tools = tools
-        self.seen = ""
+        super().__init__(tools)
         self.differing: list[str] = []
-
-    async def open(self, url: str) -> None:
-        """Go there."""
-        await self._tools.run("browser_open", url=url)
-        await self._look()
-
-    async def act(self, *steps: tuple[str, str, str]) -> str:
-        """Steps by what they do, what the element is shown as, and text; what is said of them and of what is new."""
-        made = [Step(do, self._ref(shown) if shown else "", text) for do, shown, text in steps]  # type: ignore[arg-type] # a word of its
-        return await self._do(*made)
 
     async def log_in(self, handle: str) -> str:
         """As a person whose password is kept by this handle."""
-        user, word, button = map(self._ref, ('textbox "Username:"', 'textbox "Password:"', 'button "Log in"'))
-        return await self._do(Step("fill", user, USER), Step("fill", word, secret=handle), Step("click", button))
+        user, word, button = map(self.ref, ('textbox "Username:"', 'textbox "Password:"', 'button "Log in"'))
+        return await self.do(Step("fill", user, USER), Step("fill", word, secret=handle), Step("click", button))
 
-    async def _do(self, *steps: Step) -> str:
-        said = await self._tools.said("browser_act", steps=steps)
-        await self._look()
-        return said
-
-    async def _look(self) -> None:
-        self.seen = await self._tools.said("browser_look")
-        toolset = self._tools.toolsets[0]
+    async def look(self) -> None:
+        """See what is there now, and compare."""
+        await super().look()
+        toolset = self.tools.toolsets[0]
         assert isinstance(toolset, BrowserTools)
         assert toolset.browser is not None
         tab = toolset.browser.tab()
         self.differing += await differing(tab, [line for line in (await tab.look(whole=True)).lines if line.ref])
-
-    def _ref(self, shown: str) -> str:
-        found = re.findall(rf"^{re.escape(shown)} \[(\w+)\]", self.seen, re.MULTILINE)
-        assert found, f"{shown} is not there: {self.seen}"
-        return str(found[0])
 
 
 async def test_a_record_is_added_changed_and_deleted_by_somebody_who_logs_in_by_handle(

@@ -484,7 +484,8 @@
     const start = corner(found), shift = shiftOf(found);
     return { x: start.x + shift.x, y: start.y + shift.y };
   };
-  const shows = (text) => document.body?.innerText.includes(text) || false;
+  // Words as they are told, wherever a line ends and whichever kind of space stands between them.
+  const shows = (text) => (document.body?.innerText || "").replace(/\s+/g, " ").includes(text.replace(/\s+/g, " "));
   globalThis.angeliaPage = { look, mark, uncover, element, at, through, box, begins, focus, focused, fill, choose, scroll,
     shows, hide, give, mask, unmask, suspects: () => suspects };
   return self.origin;
