@@ -62,7 +62,7 @@ class Afar:
         self.door, self.url, self.origin = door, url, origin
         self.more = more
         self.cookie = ""
-        trust = ssl.create_default_context(cafile=certificate) if certificate else True
+        trust = ssl.create_default_context(cafile=certificate) if certificate else False
         self.client = httpx2.AsyncClient(timeout=30, verify=trust, trust_env=False)
 
     async def ask(self, method: str, path: str, body: object = None, **headers: str | None) -> httpx2.Response:

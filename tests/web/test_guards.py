@@ -242,7 +242,7 @@ async def test_it_listens_at_an_address_of_ipv6_too(app: App) -> None:
     door, ready = WebDoor(app), asyncio.Event()
     serving = asyncio.create_task(door.run("[::1]:0", ready.set))
     await asyncio.wait([serving, asyncio.create_task(ready.wait())], return_when=asyncio.FIRST_COMPLETED)
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, verify=False) as client:
         assert (await client.get(door.address.replace("localhost", "[::1]"))).status_code == 200
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)

@@ -213,7 +213,7 @@ async def test_a_server_that_is_killed_loses_nothing_and_goes_on(tmp_path: Path)
     port, turns = free_port(), KILLS // 2
     cut = slowly(say(" ".join(["word"] * 400)), between=0.05)
     steps = [step for _ in range(turns) for step in (cut, cut, say("Done at last."))]
-    async with ModelServer(steps) as server, httpx2.AsyncClient(timeout=60) as client:
+    async with ModelServer(steps) as server, httpx2.AsyncClient(timeout=60, verify=False) as client:
         page = Life(client)
         for number in range(3 * turns):
             async with life(tmp_path, server.base_url, port) as process:
@@ -267,7 +267,7 @@ async def test_many_pages_at_once_are_all_told_the_same(tmp_path: Path) -> None:
         conversation = await page.begun()
         where = f"/api/conversations/{conversation}/events"
         limits = httpx2.Limits(max_connections=pages + 10)
-        async with httpx2.AsyncClient(timeout=60, limits=limits, cookies=page.client.cookies) as client:
+        async with httpx2.AsyncClient(timeout=60, verify=False, limits=limits, cookies=page.client.cookies) as client:
             crowd = [Visitor(client, page.address, page.door) for _ in range(pages)]
 
             arriving = asyncio.Semaphore(40)  # of those who connect and ask for nothing yet only so many are kept

@@ -80,7 +80,10 @@ REFUSED = {
 @pytest.mark.anyio
 @pytest.mark.parametrize(("method", "said", "description"), REFUSED.values(), ids=REFUSED)
 async def test_the_server_refuses(method: str, said: dict[str, str], description: str) -> None:
-    async with TelegramServer() as server, httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
+    async with (
+        TelegramServer() as server,
+        httpx2.AsyncClient(base_url=server.url, trust_env=False, verify=False) as http,
+    ):
         await http.post(f"/bot{TOKEN}/sendMessage", data={"chat_id": HERE.chat, "text": "the message 101"})
         answer = (await http.post(f"/bot{TOKEN}/{method}", data=said)).json()
         assert not answer["ok"]
@@ -91,7 +94,10 @@ async def test_the_server_refuses(method: str, said: dict[str, str], description
 @pytest.mark.anyio
 async def test_a_draft_is_seen_for_thirty_seconds_or_until_the_bot_says_something() -> None:
     now = 0.0
-    async with TelegramServer() as server, httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
+    async with (
+        TelegramServer() as server,
+        httpx2.AsyncClient(base_url=server.url, trust_env=False, verify=False) as http,
+    ):
         server.world.clock = lambda: now
 
         async def draft(words: str) -> str:
@@ -175,7 +181,7 @@ async def test_it_runs_by_itself_and_prints_what_arrives() -> None:
     assert process.stdout
     url = (await process.stdout.readline()).decode().strip()
     _, _, token = (await process.stdout.readline()).decode().strip().partition("=")
-    async with httpx2.AsyncClient(base_url=f"{url}/bot{token}/", trust_env=False, timeout=60) as http:
+    async with httpx2.AsyncClient(base_url=f"{url}/bot{token}/", trust_env=False, verify=False, timeout=60) as http:
         process.stdin.write(b"hello\n")
         await process.stdin.drain()
         news = (await http.post("getUpdates", data={"timeout": "50"})).json()["result"]

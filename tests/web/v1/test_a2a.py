@@ -358,7 +358,7 @@ async def test_who_asks_again_and_again_how_it_stands_leaves_nothing_behind(tmp_
 
 
 async def test_the_card_is_for_everybody_and_says_how_to_get_in(tmp_path: Path) -> None:
-    async with served(tmp_path, []) as (programs, _), httpx2.AsyncClient() as stranger:
+    async with served(tmp_path, []) as (programs, _), httpx2.AsyncClient(verify=False) as stranger:
         card = (await stranger.get(f"{programs.page.address}/.well-known/agent-card.json")).json()
         assert card["supportedInterfaces"][0]["url"] == f"{programs.page.address}/a2a"
         assert card["securityRequirements"] == [{"schemes": {"key": {"list": []}}}]

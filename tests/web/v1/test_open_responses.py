@@ -148,7 +148,7 @@ KINDS: list[Any] = [
 async def test_each_kind_of_request_is_answered_in_the_form_of_open_responses(
     tmp_path: Path, asked: dict[str, Any], step: Step, kind: str
 ) -> None:
-    async with served(tmp_path, [step]) as (programs, _), httpx2.AsyncClient(timeout=30) as client:
+    async with served(tmp_path, [step]) as (programs, _), httpx2.AsyncClient(timeout=30, verify=False) as client:
         came = await client.post(
             f"{programs.page.address}/v1/responses",
             json={"model": "angelia", **asked},

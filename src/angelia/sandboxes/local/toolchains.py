@@ -64,12 +64,9 @@ def tool_roots(path: str, home: Path, workspace: Path) -> tuple[Path, ...]:
     workspace (visible anyway) and nothing below /mnt (the other system's PATH in WSL). A folder that may not be
     entered is none.
     """
-    wanted: set[Path] = set()
-    for folder in [*_folders(path), workspace / ".venv/bin", workspace / "venv/bin"]:
-        wanted.update(_roots_of(folder, home))
-        for program in _INTERPRETERS:
-            for step in _links(folder / program):
-                wanted.update(_roots_of(step.parent, home))
+    folders = {*_folders(path), workspace / ".venv/bin", workspace / "venv/bin"}
+    linked = {step.parent for folder in folders for program in _INTERPRETERS for step in _links(folder / program)}
+    wanted = {root for folder in folders | linked for root in _roots_of(folder, home)}
     shown = [root for root in wanted if os.path.exists(root) and not _visible(root, workspace)]  # noqa: PTH110 - never raises
     shown.sort(key=lambda root: (len(root.parts), root))
     return tuple(root for at, root in enumerate(shown) if not any(root.is_relative_to(outer) for outer in shown[:at]))
