@@ -1,5 +1,7 @@
 """What is shown of a page: what a person could see, where something can be done, and nothing besides."""
 
+import re
+
 import pytest
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
@@ -135,6 +137,27 @@ async def test_what_listens_can_be_acted_on_though_no_tag_says_so(browser: Chrom
     page = """<div id=a>One</div><div id=b>Two</div><div>Three</div><script>
     a.addEventListener('click', () => 0); b.addEventListener('mousedown', () => 0)</script>"""
     assert await shown(browser, site, page) == ['div "One" [e1]', 'div "Two" [e2]', "Three"]
+
+
+async def test_what_listens_around_a_button_or_within_it_is_not_told_beside_it(
+    browser: ChromiumBrowser, site: Site
+) -> None:
+    """As JupyterLab has it: of a hundred lines forty were such."""
+    page = """<div class=l><div class=l aria-label=Save>
+        <button aria-label=Save><span class=l><svg width=9 height=9></svg></span></button></div></div>
+        <div class=l style='height:30px'></div>
+        <div class=l>Named <button>In it</button></div>
+        <h1>Title <i class=l style='display:inline-block;width:9px;height:9px'></i></h1>
+        <script>document.querySelectorAll('.l').forEach((one) => one.addEventListener('click', () => 0))</script>"""
+    lines = await shown(browser, site, page)
+    assert [re.sub(r" \[e\d+\]", " [e]", line) for line in lines] == [
+        'button "Save" [e]',
+        "div [e]",
+        "Named",
+        'button "In it" [e]',
+        'heading "Title" level 1',
+        "i [e]",
+    ]
 
 
 async def test_shadow_roots_and_frames_are_part_of_the_page(browser: ChromiumBrowser, site: Site) -> None:

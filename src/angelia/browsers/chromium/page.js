@@ -194,7 +194,11 @@
       const { left, top, width, height } = element.getBoundingClientRect();
       return { left, top, width, height, right: left + width, bottom: top + height };
     };
-    const visit = (element, shift, clips, said) => {
+    // What only listens, as what is around a button often does, and the picture in one: the button's line is enough.
+    const listens = (element, kind) => marked.has(element) && !WIDGETS.has(kind) && !written(element)
+      && !element.hasAttribute("tabindex") && !element.hasAttribute("onclick") && element.tagName !== "LABEL" && kind !== "file";
+    const repeated = (own, inner) => inner && (!own.name || own.name === inner.name);
+    const visit = (element, shift, clips, said, acting) => {
       const box = boxOf(element);
       const where = place(box, shift);
       const sized = box.width > 0 && box.height > 0;
@@ -216,7 +220,7 @@
       const cut = cuts(element, box, clips);
       if (acts && sized && !cut && where !== 0 && !whole) where < 0 ? above++ : where === 1 && below++;
       const here = (whole || where === 0) && sized && !cut && !apart && style.visibility === "visible";
-      let inside = labels(element) ? "" : said; // a label's words stand in the line of what it labels
+      let at = -1, inside = labels(element) ? "" : said; // a label's words stand in the line of what it labels
       if (here && (acts || kind === "heading" || ["img", "video", "audio", "canvas", "frame"].includes(kind))) {
         flush();
         const many = element.querySelector("a[href], button, input, select, textarea, [role], [tabindex], [onclick]");
@@ -225,7 +229,10 @@
         const named = holds ? squeeze(labelled(element) || element.getAttribute("aria-label")) : name(element, kind);
         const line = { role: kind || element.tagName.toLowerCase(), name: named, state: states(element, kind) };
         if (acts || ["video", "audio", "canvas", "frame"].includes(kind)) line.ref = ref(element);
-        if (!(kind === "img" && !named)) lines.push(line);
+        if (acting && !named && listens(element, kind)) delete line.ref;
+        else if (!(kind === "img" && !named)) lines.push(line);
+        if (line.ref && listens(element, kind)) at = lines.length - 1;
+        if (line.ref && WIDGETS.has(kind)) acting = true;
         if (!many && kind !== "frame" && element.tagName !== "LABEL") inside = named; // its words stand in its line
         if (element.tagName === "SELECT" || element.tagName === "TEXTAREA" || written(element)) return;
         if (kind === "frame") { frame(element, box, shift, lines.at(-1)); return; }
@@ -240,14 +247,15 @@
         else if (child.nodeType === 1) {
           if (child.tagName === "SLOT" && child.assignedNodes().length) {
             for (const one of child.assignedNodes({ flatten: true })) {
-              if (one.nodeType === 1) visit(one, shift, bound, inside);
+              if (one.nodeType === 1) visit(one, shift, bound, inside, acting);
               else if (one.nodeType === 3 && readable) words.push(one.data);
             }
           } else if (!UNSEEN.has(child.tagName))
-            visit(child, shift, bound, inside);
+            visit(child, shift, bound, inside, acting);
         }
       }
       if (words.length && (element.tagName === "BR" || !inline())) flush();
+      if (at >= 0 && repeated(lines[at], lines.slice(at + 1, at + 9).find((one) => one.ref))) lines.splice(at, 1);
     };
     const frame = (element, box, shift, line) => {
       let inner = null;
@@ -258,13 +266,13 @@
           right: Math.min(view.right - left, box.width), bottom: Math.min(view.bottom - top, box.height) };
         return;
       }
-      visit(inner.body, { x: left, y: top }, UNCUT, null);
+      visit(inner.body, { x: left, y: top }, UNCUT, null, false);
       flush();
       lines.push({ text: "(end of the frame)" });
     };
     const begin = under ? element(under) : document.body;
     if (under && !begin) return { gone: true };
-    if (begin) visit(begin, { x: 0, y: 0 }, UNCUT, null);
+    if (begin) visit(begin, { x: 0, y: 0 }, UNCUT, null, false);
     flush();
     const page = document.scrollingElement || document.documentElement;
     return { url: location.href, title: squeeze(document.title), lines, above, below, last, suspects: suspects.length,
