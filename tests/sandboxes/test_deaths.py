@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from angelia.sandboxes.local import command
+from angelia.sandboxes.local.confinement import trial_complaint
 from angelia.sandboxes.local.process_ledger import Life, reap_leftovers
 from angelia.sandboxes.local.processes import everybody
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone
@@ -242,3 +243,23 @@ async def test_no_descriptor_and_no_child_is_left(build: Build) -> None:
         await said(sandbox, Command(shell="echo x; cat", stdin=b"input"))
     assert children() <= others
     assert descriptors() <= held
+
+
+def test_a_trial_that_does_not_end_is_ended_with_all_that_it_began(tmp_path: Path) -> None:
+    """While bubblewrap sets things up, its inner process does not end with the outer one; so it is with this shell."""
+    os.mkfifo(alive := tmp_path / "alive")
+    pipe = os.open(alive, os.O_RDONLY | os.O_NONBLOCK)
+    said, tried = b"", 0.25
+    while not said:  # a trial that is ended before it has begun anything shows nothing
+        tried *= 2
+        assert trial_complaint(("sh", "-c", f"sh -c 'echo $$; exec sleep 1000' > {alive}; true"), tried) is not None
+        with suppress(BlockingIOError):
+            said = os.read(pipe, 100)
+    try:
+        ended, _, _ = select.select([pipe], [], [], 60.0)
+        assert ended, "somebody lives and holds the other end"
+        assert os.read(pipe, 100) == b""
+    finally:
+        os.close(pipe)
+        with suppress(ProcessLookupError):
+            os.kill(int(said), signal.SIGKILL)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def _try_bubblewrap() -> Confined | Unconfined:
     everything = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--cap-drop", "ALL")
     said: str | None = ""
     for _ in range(_TRIES):
-        said = _complaint([program, "--unshare-all", "--die-with-parent", *everything, "true"])
+        said = trial_complaint([program, "--unshare-all", "--die-with-parent", *everything, "true"])
         if said is None:
             return Confined("bubblewrap")
     return Unconfined(f"the kernel does not let bubblewrap confine anything ({said})", _mend_bubblewrap())
@@ -120,14 +121,16 @@ def _mend_bubblewrap() -> str:
 
 
 def _try_sandbox_exec() -> Confined | Unconfined:
-    said = _complaint([SANDBOX_EXEC, "-p", "(version 1)(allow default)", "/usr/bin/true"])
+    said = trial_complaint([SANDBOX_EXEC, "-p", "(version 1)(allow default)", "/usr/bin/true"])
     if said is None:
         return Confined("sandbox-exec")
     return Unconfined(f"sandbox-exec does not work here ({said})", 'set confine = "off", or use another sandbox')
 
 
-def _complaint(argv: list[str]) -> str | None:
-    """What a trial run says against it, None when it went well."""
+def trial_complaint(argv: Sequence[str], seconds: float = _TRIAL_S) -> str | None:
+    """What a trial run says against it, None when it went well. One that is not done after so many seconds is ended
+    with all that it began.
+    """
     try:
         trial = subprocess.Popen(  # noqa: S603 - a fixed command line
             argv,
@@ -142,7 +145,7 @@ def _complaint(argv: list[str]) -> str | None:
         return str(error)
     with trial:
         try:
-            said = trial.communicate(timeout=_TRIAL_S)[1].decode(errors="replace").strip()
+            said = trial.communicate(timeout=seconds)[1].decode(errors="replace").strip()
         except subprocess.TimeoutExpired as error:
             os.killpg(trial.pid, signal.SIGKILL)  # its inner process does not end with the outer one yet
             return str(error)
