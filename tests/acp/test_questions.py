@@ -1,6 +1,7 @@
 """A call that needs a yes is put to the person by the editor, and the answer is a grant of ours."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
+from angelia.core.errors import BadInput
+from angelia.core.principal import OWNER
 from angelia.core.unambiguous import unambiguous
 from angelia.testing.model.answerers import by_replies
 from angelia.testing.model.server import ModelServer
@@ -242,3 +245,34 @@ async def test_what_a_lasting_yes_covers_is_shown_with_nothing_hidden(tmp_path: 
     names = [option["name"] for option in asked["params"]["options"]]
     assert not any("\u202e" in name for name in names)
     assert all("tool⟨U+202E⟩.py" in name for name in names if ": " in name)
+
+
+async def test_a_call_that_would_do_something_else_by_now_is_asked_about_anew_and_the_first_yes_is_no_yes_to_it(
+    tmp_path: Path,
+) -> None:
+    """A link leads elsewhere by the time of the answer; the first question still stands in another window."""
+    async with ModelServer(by_replies([call("write", {"path": "link/x.txt", "content": "x"}), say("Left.")])) as server:
+        place = first(server, tmp_path, sets=ASKING)
+        for name in ("first", "second"):
+            (place.workspace / name).mkdir()
+        (link := place.workspace / "link").symlink_to("first")
+        async with Editor(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+            turn = editor.begin(session, "Write.")
+            await editor.until(lambda editor: editor.asked)
+            assert "first/x.txt" in str(editor.asked[0]["params"])
+            log = editor._agent._open[session].session
+            [question] = log.questions()
+            link.unlink()
+            link.symlink_to("second")
+            editor.reply(editor.asked[0], choose("allow_once")(editor.asked[0]["params"]))
+            await editor.until(lambda editor: len(editor.asked) == 2)
+            assert "second/x.txt" in str(editor.asked[1]["params"])
+            editor.reply(editor.asked[0], choose("allow_once")(editor.asked[0]["params"]))
+            with suppress(BadInput):
+                await log.approve(question, by=OWNER)
+            editor.reply(editor.asked[1], choose("reject_once")(editor.asked[1]["params"]))
+            assert (await turn)["stopReason"] == "end_turn"
+        assert await results(place) == [CallStatus.REFUSED]
+    assert not [*place.workspace.rglob("x.txt")]

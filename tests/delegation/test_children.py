@@ -9,6 +9,7 @@ import pytest
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media
+from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER, Principal
 from angelia.policy.approvers import Approvers
 from angelia.testing.model.steps import Hang, call, calls, say
@@ -123,6 +124,35 @@ async def test_a_question_of_a_child_is_put_where_the_parents_would_be_under_its
         assert await talk.ending() == end.Answered()
         assert (tmp_path / "workspace" / "made").exists()
         assert talk.session.questions() == []
+
+
+async def test_a_call_of_a_child_that_would_do_something_else_by_now_is_asked_about_anew(tmp_path: Path) -> None:
+    """A link leads elsewhere by the time of the answer: it is another question, and the first yes is none to it."""
+    script = by_task(
+        {
+            "make the file": [call("write", {"path": "link/made", "content": "new"}), say("Made.")],
+            "Begin": [delegate("make the file"), WAIT, say("Done.")],
+        }
+    )
+    async with family(tmp_path, script, sets=("policy.mode=ask",)) as (talk, _):
+        places = [tmp_path / "workspace" / name for name in ("first", "second")]
+        for place in places:
+            place.mkdir()
+        (link := tmp_path / "workspace/link").symlink_to("first")
+        await talk.say("Begin.")
+        await until(talk, lambda: bool(talk.session.questions()))
+        (asked,) = talk.session.questions()
+        link.unlink()
+        link.symlink_to("second")
+        await talk.session.approve(asked, by=OWNER)
+        await until(talk, lambda: talk.session.questions() not in ([], [asked]))
+        (again,) = talk.session.questions()
+        assert not [*tmp_path.rglob("made")]
+        with pytest.raises(BadInput, match="not open any more"):
+            await talk.session.approve(asked, by=OWNER)
+        await talk.session.approve(again, by=OWNER)
+        assert await talk.ending() == end.Answered()
+    assert [(place / "made").exists() for place in places] == [False, True]
 
 
 async def test_what_was_granted_for_longer_holds_for_the_parent_and_its_children(tmp_path: Path) -> None:

@@ -133,3 +133,27 @@ def test_questions_are_put_one_at_a_time_so_that_a_yes_is_to_the_one_that_is_see
         told = str(requests(place)[1])
         assert "KEY=b" in told
         assert "KEY=a" not in told
+
+
+def test_a_call_that_would_do_something_else_by_now_is_asked_about_anew_and_the_first_yes_is_no_yes_to_it(
+    tmp_path: Path,
+) -> None:
+    """A link leads elsewhere by the time of the answer."""
+    with serving(tmp_path, [call("write", {"path": "link/x.txt", "content": "new"}), say("Left alone.")]) as place:
+        for name in ("first", "second"):
+            (place.work / name).mkdir()
+        (link := place.work / "link").symlink_to("first")
+        with place.chat(ANGELIA_MODE="ask") as terminal:
+            terminal.types("write it")
+            terminal.sees("first/x.txt")
+            terminal.sees("or write what to do instead")
+            link.unlink()
+            link.symlink_to("second")
+            terminal.types("1")
+            terminal.sees("second/x.txt")
+            terminal.sees("or write what to do instead")
+            terminal.types("n")
+            terminal.sees("Left alone.")
+        assert place.kinds().count("ApprovalAsked") == 2
+        assert "ToolStarted" not in place.kinds()
+        assert not [*place.work.rglob("x.txt")]

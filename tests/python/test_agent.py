@@ -3,15 +3,17 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 import angelia
-from angelia import Act, Agent, NoEffect, NotAnswered, Question, Yes, endings, events, tool
+from angelia import Act, Agent, No, NoEffect, NotAnswered, Question, Yes, endings, events, tool
 from angelia.core import entry as e
 from angelia.core.entry import Usage
 from angelia.core.errors import BadInput, ConfigError
+from angelia.core.principal import OWNER
 from angelia.core.sentences import sentence
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import (
@@ -169,6 +171,36 @@ async def test_a_callback_that_raises_stops_the_turn_and_is_raised_where_it_was_
             conversation = talk.id
     closed = [fact for fact in await program.facts(conversation) if isinstance(fact, e.TurnClosed)]
     assert [type(fact.ending) for fact in closed] == [endings.Cancelled]
+
+
+async def test_a_call_that_would_do_something_else_by_now_is_asked_about_anew_and_the_first_yes_is_no_yes_to_it(
+    program: Program, at: AskModelAt
+) -> None:
+    """A link leads elsewhere by the time of the answer; the first question still stands in another window."""
+    asked: list[str] = []
+    shown: list[e.ApprovalAsked] = []
+    for name in ("first", "second"):
+        (program.work / name).mkdir()
+    (link := program.work / "link").symlink_to("first")
+
+    async def approve(question: Question) -> Yes | No:
+        asked.append(f"{question.remember} {question.text}")
+        if shown:
+            with suppress(BadInput):
+                await talk._session.approve(shown[0], by=OWNER)
+            return No("not there")
+        shown.extend(talk._session.questions())
+        link.unlink()
+        link.symlink_to("second")
+        return Yes()
+
+    async with ModelServer([call("write", {"path": "link/x.txt", "content": "new"}), say("I may not.")]) as server:
+        at(server)
+        settings = {"policy.mode": "ask"}
+        async with program.agent(approve=approve, settings=settings) as agent, agent.conversation() as talk:
+            assert (await talk.ask("Write it.")).text == "I may not."
+    assert ["second/x.txt" in one for one in asked] == [False, True]
+    assert not [*program.work.rglob("x.txt")]
 
 
 async def test_a_task_that_is_cancelled_ends_the_turn_with_a_reason(program: Program, at: AskModelAt) -> None:

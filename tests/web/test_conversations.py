@@ -92,6 +92,33 @@ async def test_a_question_shows_all_that_a_yes_would_be_to_and_is_answered_once(
         assert (await page.json("/api/questions"))["questions"] == []
 
 
+async def test_a_yes_on_the_page_is_to_its_own_question_and_to_none_that_took_its_place(tmp_path: Path) -> None:
+    """A link leads elsewhere by the time of the answer; the first question still stands in another window."""
+    async with (
+        ModelServer([call("write", {"path": "link/x.txt", "content": "x"}), say("Not written.")]) as server,
+        opened(tmp_path, server.base_url, **{"policy.mode": "ask"}) as app,
+        visiting(app) as page,
+    ):
+        work = tmp_path / "work"
+        for name in ("first", "second"):
+            (work / name).mkdir(parents=True)
+        (link := work / "link").symlink_to("first")
+        conversation = str((await page.said("/api/conversations", {"folder": str(work)}))["id"])
+        await page.says(conversation, "make it")
+        first = (await page.until(conversation, "ApprovalAsked"))[-1]
+        link.unlink()
+        link.symlink_to("second")
+        yes = {"call": first["call"], "digest": first["digest"]}
+        answers = f"/api/conversations/{conversation}/answers"
+        assert await page.said(answers, yes) == {}
+        second = (await page.until(conversation, "ApprovalAsked", after=first["seq"]))[-1]
+        assert "second/x.txt" in str(second)
+        assert (await page.post(answers, yes)).status_code == 409
+        assert await page.said(answers, {"call": second["call"], "digest": second["digest"], "yes": False}) == {}
+        await page.until(conversation, "TurnClosed")
+    assert not [*work.rglob("x.txt")]
+
+
 async def test_a_no_with_words_is_told_to_the_model(tmp_path: Path) -> None:
     async with (
         ModelServer([call("shell", {"command": "ls", "reach": "outside"}), say("Then not.")]) as server,

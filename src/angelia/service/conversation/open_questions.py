@@ -10,15 +10,26 @@ from angelia.engine.state import Turn
 
 def open_questions(turn: Turn, entries: Sequence[e.Entry], children: Sequence[e.WorkStarted]) -> list[e.ApprovalAsked]:
     """Those that `turn`, the fold of `entries`, waits with, and those of its running children under their names;
-    oldest first.
+    oldest first. A call that was asked about once more, since it would do something else by now, waits with its last
+    question alone.
     """
     waiting = {call.id for call in turn.calls if isinstance(call.state, Asked)}
     waiting |= {call.state.asks.id for call in turn.calls if isinstance(call.state, Started) and call.state.asks}
     names = tuple(f"{one.call}." for one in children)
     if not waiting and not names:
         return []
-    facts = [entry.fact for entry in entries]
-    answered = {fact.call for fact in facts if isinstance(fact, e.ApprovalGiven | e.ApprovalRefused)}
-    asked = [fact for fact in facts if isinstance(fact, e.ApprovalAsked)]
-    of_children = {one.call for one in asked if one.call.startswith(names)} - answered if names else set[CallId]()
-    return [one for one in asked if one.call in waiting or one.call in of_children]
+    last: dict[CallId, e.ApprovalAsked] = {}
+    answered: set[CallId] = set()
+    for entry in entries:
+        match entry.fact:
+            case e.ApprovalAsked() as asked:
+                last.pop(asked.call, None)
+                last[asked.call] = asked
+                answered.discard(asked.call)
+            case e.ApprovalGiven(call=call) | e.ApprovalRefused(call=call):
+                answered.add(call)
+            case _:
+                continue
+    return [
+        one for one in last.values() if one.call in waiting or (one.call.startswith(names) and one.call not in answered)
+    ]

@@ -331,12 +331,14 @@ class Children:
             self.parent.live.emit(Working(name, progress_line(session.log.entries)))
 
     async def _put_questions(self, name: CallId, session: Session) -> None:
-        """Put its open questions in the parent's log, each once; hand on what was answered there before."""
+        """Put its open questions in the parent's log, each once; hand on what was answered there before. What is asked
+        once more, since the call would do something else by now, is another question.
+        """
         facts = [entry.fact for entry in self.parent.log.entries]
-        put = {fact.call for fact in facts if isinstance(fact, e.ApprovalAsked)}
+        put = {(fact.call, fact.digest) for fact in facts if isinstance(fact, e.ApprovalAsked)}
         for asked in session.questions():
             call = CallId(f"{name}.{asked.call}")
-            if call not in put:
+            if (call, asked.digest) not in put:
                 await self.parent.log.append(replace(asked_by(name, asked), call=call))
         for fact in facts:
             if isinstance(fact, e.ApprovalGiven | e.ApprovalRefused):
