@@ -65,9 +65,11 @@ def tool_roots(path: str, home: Path, workspace: Path) -> tuple[Path, ...]:
     entered is none.
     """
     folders = {*_folders(path), workspace / ".venv/bin", workspace / "venv/bin"}
-    linked = {step.parent for folder in folders for program in _INTERPRETERS for step in _links(folder / program)}
+    programs = [f"{str(folder).rstrip('/')}/{program}" for folder in folders for program in _INTERPRETERS]
+    linked = {step.parent for program in programs for step in _links(program)}
     wanted = {root for folder in folders | linked for root in _roots_of(folder, home)}
-    shown = [root for root in wanted if os.path.exists(root) and not _visible(root, workspace)]  # noqa: PTH110 - never raises
+    there = [Path(root) for root in wanted if os.path.exists(root)]  # noqa: PTH110 - never raises
+    shown = [root for root in there if not _visible(root, workspace)]
     shown.sort(key=lambda root: (len(root.parts), root))
     return tuple(root for at, root in enumerate(shown) if not any(root.is_relative_to(outer) for outer in shown[:at]))
 
@@ -100,10 +102,11 @@ def _folders(path: str) -> list[Path]:
     return [Path(folder) for folder in path.split(os.pathsep) if folder.startswith("/")]
 
 
-def _links(path: Path) -> Iterator[Path]:
-    """Every place that the link at `path` leads through, to its end: each of them must be there inside too."""
-    if not os.path.islink(path):  # noqa: PTH114 - never raises, as for a folder that may not be entered
+def _links(at: str) -> Iterator[Path]:
+    """Every place that the link at `at` leads through, to its end: each of them must be there inside too."""
+    if not os.path.islink(at):  # noqa: PTH114 - never raises, as for a folder that may not be entered
         return
+    path = Path(at)
     for _ in range(_MOST_LINKS):
         try:
             target = os.readlink(path)  # noqa: PTH115 - joined to its folder, as the system does
@@ -114,19 +117,20 @@ def _links(path: Path) -> Iterator[Path]:
     yield Path(os.path.realpath(path))  # its folders may be links too
 
 
-def _roots_of(folder: Path, home: Path) -> Iterator[Path]:
+def _roots_of(folder: Path, home: Path) -> Iterator[str]:
+    """As plain text: there are hundreds, and most of them are nowhere."""
     parent = folder.parent
     if folder.name not in _HOLDERS or parent == home / ".local" or home.is_relative_to(parent):
         if not home.is_relative_to(folder):
-            yield folder
+            yield str(folder)
     elif parent.is_relative_to(home) and home != Path("/") and parent.name not in _WHOLE:
-        yield folder
-        yield from (parent / part for part in _PARTS)
+        yield str(folder)
+        yield from (f"{parent}/{part}" for part in _PARTS)
     else:
-        yield parent
+        yield str(parent)
     for toolchain, sidecars in _COMPANIONS.items():
         if folder.is_relative_to(home / toolchain):
-            yield from (home / sidecar for sidecar in sidecars)
+            yield from (str(home / sidecar) for sidecar in sidecars)
 
 
 def _visible(root: Path, workspace: Path) -> bool:
