@@ -154,7 +154,7 @@ async def login_site(authority: Authority, scope: str = "") -> AsyncIterator[str
 
 async def ended_at(address: str) -> str:
     """Where a login at an address ends."""
-    async with httpx2.AsyncClient(trust_env=False) as browser:
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as browser:
         return (await browser.get(address)).headers["location"]
 
 

@@ -17,7 +17,7 @@ from angelia.service.settings.server_logins import ServerLogins
 from angelia.tools.mcp.callback import returned_in
 from angelia.tools.mcp.connection import McpConnection, Ready
 from angelia.tools.mcp.logging_in import log_in
-from angelia.tools.mcp.logins import LoginPerson, LoginRefused, RegisteredClient, StoredLogin
+from angelia.tools.mcp.logins import LoginPerson, LoginRefused, RegisteredClient, Returned, StoredLogin
 from angelia.tools.mcp.oauth import new_login, stored_login
 from angelia.tools.mcp.server import Site, given
 from angelia.tools.mcp.servers import trouble
@@ -84,6 +84,17 @@ async def test_connections_of_two_lives_refresh_a_login_once(tmp_path: Path) -> 
             came = await asyncio.gather(*(client.post(url, json={}, auth=auth) for auth in both))
     assert 401 not in [one.status_code for one in came]
     assert len(authority.access) == 1
+
+
+async def test_what_fails_without_a_word_is_not_told_as_the_answer_before_it() -> None:
+    """The site's last one was 201: it has registered us."""
+
+    async def returned() -> Returned:
+        raise httpx2.ReadTimeout("")
+
+    async with login_site(Authority()) as url:
+        with pytest.raises(LoginRefused, match="There is no login at s1: ReadTimeout"):
+            await log_in_at(url, KeptLogins(), replace(visitor(), returned=returned))
 
 
 async def test_a_login_that_was_revoked_is_told_and_nobody_is_sent_anywhere(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ async def log_in(
         found = leaf(error)
         if isinstance(found, AngeliaError):
             raise found from error
-        why = in_words(error) if str(found) else f"it answered with HTTP {noticed.status}"
+        refused = noticed.status >= 400 and not str(found)
+        why = f"it answered with HTTP {noticed.status}" if refused else in_words(error)
         raise LoginRefused(
             f"There is no login at {name}: {one_line(clean(why), 300)}.",
             then="Nothing was changed. Does the site know programs by an id (--client-id)?",
