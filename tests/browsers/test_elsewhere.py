@@ -314,13 +314,38 @@ async def test_secrets_in_its_address_are_read_when_it_is_used_and_shown_nowhere
     assert remote.shown == "ws://127.0.0.1:9"
 
 
-async def test_files_do_not_pass_and_that_is_said(tools: ToolHarness, site: Site) -> None:
-    (tools.root / "a.txt").write_text("words")
-    site.pages["/"] = "<input type=file aria-label=File><a href=/file download>Get</a>"
+async def test_downloads_do_not_pass_and_that_is_said(tools: ToolHarness, site: Site) -> None:
+    site.pages["/"] = "<a href=/file download>Get</a>"
     await tools.said("browser_open", url=site.url())
-    for step in (Step("upload", "e1", "a.txt"), Step("download", "e2")):
-        said = await tools.said("browser_act", CallStatus.ERROR, steps=(step,))
-        assert "shares no files with us" in said
+    said = await tools.said("browser_act", CallStatus.ERROR, steps=(Step("download", "e1"),))
+    assert "shares no files with us" in said
+
+
+SUMS = """const given = event.target.files[0]; given.arrayBuffer().then((bytes) => { let sum = 0;
+for (const one of new Uint8Array(bytes)) sum = (sum * 31 + one) % 1000003;
+seen.textContent = `${given.name} ${given.type} ${given.size} ${sum}` })"""
+THERE = f"<input type=file aria-label=CV onchange='{SUMS}'><p id=seen></p>"
+NEVER_THERE = f"""<button onclick='const one = document.createElement("input"); one.type = "file";
+one.onchange = (event) => {{ {SUMS} }}; one.click()'>Attach</button><p id=seen></p>"""
+
+
+@pytest.mark.parametrize("page", [THERE, NEVER_THERE])
+async def test_an_upload_reaches_a_page_elsewhere_whole(
+    tools: ToolHarness, site: Site, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = bytes(range(256)) * 10_000
+    (tools.root / "cv.txt").write_bytes(words)
+    site.pages["/"] = page
+    await tools.said("browser_open", url=site.url())
+    total = 0
+    for one in words:
+        total = (total * 31 + one) % 1_000_003
+    told = f"cv.txt text/plain {len(words)} {total}"
+    acted = await tools.said("browser_act", steps=(Step("upload", "e1", "cv.txt"), Step("wait", text=told)))
+    assert "1. upload e1: done, cv.txt (2.6 MB)" in acted
+    monkeypatch.setattr("angelia.browsers.chromium.browser.MOST_ELSEWHERE", 1_000_000)
+    refused = await tools.said("browser_act", CallStatus.ERROR, steps=(Step("upload", "e1", "cv.txt"),))
+    assert "cv.txt is 3 MB, and a browser that runs elsewhere" in refused
 
 
 async def test_where_no_browser_answers_it_is_said_where_and_without_what_follows_the_host() -> None:

@@ -14,6 +14,7 @@ from angelia.browsers.chromium.live_browser import LiveBrowser
 from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.browsers.chromium.site_storage import put_storage, storage_of
 from angelia.browsers.chromium.tab import Tab
+from angelia.browsers.chromium.uploads import FileAtPath, FileInPieces
 from angelia.browsers.control import PageControl
 from angelia.browsers.cookies import cookies_for
 from angelia.browsers.logins import KeptLogins
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from angelia.browsers.chromium.remote import RemoteContext
 
 MOST_TABS = 12
+MOST_ELSEWHERE = 50_000_000
+"""Bytes of a file that a browser elsewhere is given: there it is held in memory until the page has it."""
 
 
 class ChromiumBrowser:
@@ -163,13 +166,20 @@ class ChromiumBrowser:
             raise ActFailed(ActOutcome.UNFIT, f"{why} Use fetch for the file's address.")
         return await self._downloads.take(start, limit=limit, progress=progress), self._running.folders
 
-    async def lay_in(self, content: AsyncIterator[bytes], name: str) -> str:
-        """Put a file where a page may be given it; the path there."""
+    async def lay_in(self, content: AsyncIterator[bytes], name: str, size: int) -> FileAtPath | FileInPieces:
+        """A file of `size` bytes as a page may be given it.
+
+        Raises:
+            ActFailed: it is too large for a browser that runs elsewhere.
+        """
         assert self._running is not None  # a page is open
-        if self._running.folders is None:
-            why = f"The browser runs elsewhere ({self.elsewhere}) and shares no files with us: nothing was uploaded."
-            raise ActFailed(ActOutcome.UNFIT, f"{why} Hand the page over to the user for it.")
-        return await self._running.folders.put(content, name)
+        if self._running.folders is not None:
+            return FileAtPath(await self._running.folders.put(content, name))
+        if size > MOST_ELSEWHERE:
+            most = f"{MOST_ELSEWHERE / 1e6:.0f} MB"
+            why = f"{name} is {size / 1e6:.0f} MB, and a browser that runs elsewhere ({self.elsewhere}) is given {most}"
+            raise ActFailed(ActOutcome.UNFIT, f"{why} at most. Hand the page over to the user for it.")
+        return FileInPieces(name, content)
 
     async def log_in(self, origins: Sequence[str], logins: KeptLogins) -> None:
         """Put kept logins of these sites into the browser, which runs.

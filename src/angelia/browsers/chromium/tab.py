@@ -19,6 +19,7 @@ from angelia.browsers.chromium.keys import key_events
 from angelia.browsers.chromium.loading import Loading
 from angelia.browsers.chromium.looking import looked
 from angelia.browsers.chromium.secret_fields import SecretFields
+from angelia.browsers.chromium.uploads import FileAtPath, FileChoosers, FileInPieces
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook, read_look
 from angelia.core.crash import crash_point
@@ -67,7 +68,7 @@ class Tab:
         self._loading = Loading(self.frames)
         self._news = asyncio.Event()
         self._told: list[Callable[[], None]] = []
-        self._choosers: list[tuple[str, int]] = []
+        self._choosers = FileChoosers(self._call, self._news_or)
         self._attaching: set[asyncio.Task[None]] = set()
 
     @property
@@ -237,39 +238,16 @@ class Tab:
                     return True
         return False
 
-    async def upload(self, ref: str, path: str, size: int) -> None:
-        """Give a file to what asks for one when it is clicked; `path` is where the browser finds it.
-
-        The input itself need not be on the page: it is whoever opens the chooser.
+    async def upload(self, ref: str, file: FileAtPath | FileInPieces, size: int) -> None:
+        """Give a file of `size` bytes to what asks for one when it is clicked.
 
         Raises:
             ActFailed: nothing asks for a file, or the page has taken another number of bytes.
         """
-        self._choosers.clear()
         sessions = {self._session, self.frames.of(ref).session}
-        await self._intercept_choosers(sessions, enabled=True)
-        try:
-            await self.click(ref)
-            until = asyncio.get_running_loop().time() + SETTLED_S
-            while not self._choosers:
-                if asyncio.get_running_loop().time() > until:
-                    raise ActFailed(ActOutcome.UNFIT, f"{ref} does not ask for a file.")
-                await self._news_or(QUIET_S)
-            session, number = self._choosers[0]
-            node = {"backendNodeId": number}
-            await self._call("DOM.setFileInputFiles", {"files": [path], **node}, session=session)
-            found = (await self._call("DOM.resolveNode", node, session=session))["object"]["objectId"]
-            sizes = "function() { return [...this.files].map((one) => one.size) }"
-            asked = {"functionDeclaration": sizes, "objectId": found, "returnByValue": True}
-            taken = (await self._call("Runtime.callFunctionOn", asked, session=session))["result"].get("value")
-        finally:
-            await self._intercept_choosers(sessions, enabled=False)
+        taken = await self._choosers.give(ref, sessions, lambda: self.click(ref), file)
         if taken != [size]:
             raise ActFailed(ActOutcome.NOT_LOADED, f"The page has taken {taken} bytes of a file of {size}.")
-
-    async def _intercept_choosers(self, sessions: set[str], *, enabled: bool) -> None:
-        for session in sessions:
-            await self._call("Page.setInterceptFileChooserDialog", {"enabled": enabled}, session=session)
 
     async def answer(self, *, accept: bool, text: str = "") -> None:
         """Answer the page's dialog."""
@@ -450,7 +428,7 @@ class Tab:
             case "Page.navigatedWithinDocument" if params["frameId"] == self.frames.page.identity:
                 self.url = str(params["url"])
             case "Page.fileChooserOpened" if "backendNodeId" in params:
-                self._choosers.append((session, int(params["backendNodeId"])))
+                self._choosers.opened(session, params)
             case "Page.javascriptDialogOpening":
                 self.dialog = Dialog(str(params["type"]), self._given.without(str(params["message"])))
             case "Page.javascriptDialogClosed":

@@ -58,10 +58,10 @@ async def upload(browser: ChromiumBrowser, tab: Tab, ref: str, path: str, contex
     try:
         at = await judged(context, path)
         size = (await context.sandbox.stat(at)).size
-        inside = await browser.lay_in(context.sandbox.get(at, limit=MOST), file_name(path) or "file")
+        given = await browser.lay_in(context.sandbox.get(at, limit=MOST), file_name(path) or "file", size)
+        await tab.upload(ref, given, size)
     except SandboxError as error:
         raise ActFailed(ActOutcome.UNFIT, f"{path} cannot be uploaded: {error}") from error
-    await tab.upload(ref, inside, size)
     return f"{path} ({size_words(size)})"
 
 
