@@ -39,7 +39,7 @@ soak: setup-dev  # what kills processes, again and again; an hour of faults; pro
 	ANGELIA_TESTS_EXPLORE=$(EXPLORE) $(BIN)/pytest -q -n auto --timeout 3600 tests/schedule/test_clockwork.py \
 	  tests/notes/test_notes_side_by_side.py tests/delegation/test_child_crashes.py tests/web/page \
 	  tests/batches/test_batches_killed.py tests/chats/test_inbound_storms.py tests/chats/test_gateway_killed.py tests/chats/test_delivery_storms.py \
-	  tests/chats/test_voice_answers.py tests/escape tests/sandboxes tests/models/test_local_for_real.py tests/acp/test_trouble.py tests/store/test_cluster.py \
+	  tests/chats/test_voice_answers.py tests/escape tests/sandboxes tests/models/test_local_for_real.py tests/acp/test_trouble.py tests/store/test_cluster_network.py \
 	  tests/faces/test_backup.py tests/faces/test_long_output.py tests/speaking/test_speakers.py \
 	  tests/chats/test_reception.py tests/long/test_pictures.py tests/long/test_summaries.py tests/context/test_view.py \
 	  tests/promise/test_prefix_law.py tests/promise/test_crash_suite.py tests/chats/test_gateway_crashes.py \

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.nursery import Nursery
 from tests.store.cluster_kit import Cluster, heard, holders
+from tests.store.cluster_storm import Storm, private_chats
 from tests.store.postgres_server import PostgresServer, postgres_server, programs
 
 from angelia.core import codec
@@ -42,6 +43,7 @@ def rows(bench: Benchmark) -> Iterator[Row]:
         folder = bench.place("cluster")
         yield from asyncio.run(_appends(folder, server))
         yield asyncio.run(_replaced(folder, server, bench.times))
+        yield from asyncio.run(_in_a_storm(folder / "storm", server, bench.times))
 
 
 async def _appends(folder: Path, server: PostgresServer) -> list[Row]:
@@ -159,6 +161,34 @@ async def _replaced(folder: Path, server: PostgresServer, times: int) -> Row:
             await cluster.until(partial(_moved, gone))
             took.append(time.perf_counter() - start)
     return row("a channel of a killed machine is another's", "s", took, 5.0)
+
+
+async def _in_a_storm(folder: Path, server: PostgresServer, times: int) -> list[Row]:
+    """The same of three gateways with four channels while in 36 chats each answer is answered with the next message."""
+    doors, each, number = ("bird", "cat", "dog", "elk"), 10, 0
+    async with AsyncExitStack() as stack:
+        stack.enter_context(private_chats(each))
+        model = await stack.enter_async_context(ModelServer(heard))
+        networks = {door: await stack.enter_async_context(TelegramServer()) for door in doors}
+        children = await stack.enter_async_context(Nursery())
+        folder.mkdir()
+        cluster = Cluster(folder, server, model, networks)
+        stack.callback(cluster.close)
+        lives = [await cluster.add(children) for _ in range(3)]
+        storm = Storm(cluster, each)
+        writing = storm.begin()
+        for _ in range(times):
+            await storm.everybody_was_answered()
+            await cluster.until(lambda state: len(set(holders(state).values())) == len(lives))
+            number = (number + 1) % len(lives)
+            await storm.kill(number, lives[number], "killed")
+            lives[number] = await cluster.add(children, number=number + 1)
+        storm.over = True
+        await asyncio.gather(*writing)
+    return [
+        row("the same while people write in 36 chats", "s", storm.took["killed"], 5.0),
+        row("    the longest wait for an answer meanwhile", "s", max(storm.waited)),
+    ]
 
 
 def _joined(known: set[str], state: ClusterState) -> bool:

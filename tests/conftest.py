@@ -20,6 +20,7 @@ from angelia.sandboxes.undo import supervision
 from angelia.service import app
 from tests import media_openers, supervisors
 from tests.examples import load_profile
+from tests.store.machine_network import can_be_made
 from tests.store.postgres_server import programs
 
 load_profile()
@@ -62,6 +63,7 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "ssh": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))),
     "ssh-as-root": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))) and os.geteuid() == 0,
     "postgres": lambda: programs(),
+    "netns": lambda: can_be_made(),
     "openssl": lambda: shutil.which("openssl"),
     "irc": lambda: all(map(shutil.which, ("ngircd", "openssl"))),
     "matrix": lambda: (Path(__file__).parents[1] / ".tools" / "synapse" / "synapse.txt").exists(),

@@ -3,8 +3,8 @@
 import socket
 
 
-def free_port() -> int:
-    """One of loopback at which nobody listens yet."""
+def free_port(host: str = "127.0.0.1") -> int:
+    """One of loopback, or of another address of this machine, at which nobody listens yet."""
     with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
+        one.bind((host, 0))
         return int(one.getsockname()[1])

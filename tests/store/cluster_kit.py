@@ -6,20 +6,22 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from angelia.channels.capabilities import IncomingKind
+from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.core import entry as e
 from angelia.service.chats.messages import AGAIN
 from angelia.store.postgres.database import PostgresDatabase
 from angelia.store.tables.machines import ClusterState, Machines, door_of
 from angelia.testing.channels.network import Thing
+from angelia.testing.crash import ANGELIA
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
-from angelia.testing.model.steps import Step, say, slowly
+from angelia.testing.model.steps import Hang, Step, say, slowly
 from angelia.testing.networks.telegram_server import TOKEN, TOKEN_VARIABLE, TelegramServer
 from angelia.testing.networks.telegram_world import ANN, HERE
 from tests.chats.gateway_lives import PATIENCE_S, seen
 from tests.nursery import LivingChild, Nursery
 from tests.promise.lives import environment
+from tests.store.machine_network import LIVE, Machine
 from tests.store.postgres_server import PostgresServer
 
 SLOW_S = 3.0
@@ -27,13 +29,17 @@ SLOW_S = 3.0
 
 
 def heard(request: ReceivedRequest) -> Step:
-    """Says back what was said last; slowly, if that is wanted."""
+    """Says back what was said last; slowly, or never, if that is wanted."""
     word = request.heard.last_words.split()[-1]
+    if "never" in request.heard.last_words:
+        return Hang()
     return slowly(say(f"heard {word}"), first=SLOW_S) if "slowly" in request.heard.last_words else say(f"heard {word}")
 
 
 class Cluster:
-    """`networks` are the bots by the names of their channels; a gateway serves each if nothing else is said."""
+    """`networks` are the bots by the names of their channels; a gateway serves each if nothing else is said. `apart`
+    are the machines on which its lives are lived, one after the other; without any it is this one.
+    """
 
     def __init__(
         self, folder: Path, postgres: PostgresServer, model: ModelServer, networks: dict[str, TelegramServer]
@@ -42,6 +48,7 @@ class Cluster:
         self.log = postgres.fresh()
         self.lives: list[LivingChild] = []
         self.more: dict[str, str] = {}
+        self.apart: tuple[Machine, ...] = ()
         self._read: Counter[str] = Counter()
         self._answered_words: dict[str, set[str]] = {door: set() for door in networks}
         (folder / "bucket").mkdir()
@@ -80,12 +87,15 @@ class Cluster:
             **self.more,
         }
 
-    async def add(self, nursery: Nursery, at: str = "") -> LivingChild:
-        """One machine more, which is killed at a crash point, if one is named; returns when it takes part."""
-        number = len(self.lives) + 1
-        place = self.folder / f"life-{number}"
+    async def add(self, nursery: Nursery, at: str = "", number: int = 0) -> LivingChild:
+        """One machine more, or the one of this number once more. It is killed at a crash point, if one is named."""
+        number = number or len(self.lives) + 1
+        place = self.folder / f"life-{len(self.lives) + 1}"
         place.mkdir()
-        child = await nursery.bear(["gateway"], self.environ(number), place, at=at)
+        env, entry = self.environ(number), ANGELIA
+        if self.apart:
+            env, entry = {**env, **self.apart[number - 1].env}, LIVE
+        child = await nursery.bear(["gateway"], env, place, at=at, entry=entry)
         self.lives.append(child)
         return child
 
@@ -111,10 +121,11 @@ class Cluster:
         return whole + Counter({word: 1 for word in again if word not in whole})
 
     def was_answered(self, door: str, word: str) -> bool:
-        """Whether an answer to a word has come; what came is read once, since many ask."""
+        """Whether an answer to a word has come, and not only its draft; what came is read once, since many ask."""
         arrived, known = self.networks[door].arrived, self._answered_words[door]
         for one in arrived[self._read[door] :]:
-            known.update(one.text.split("heard ")[-1].split()[:1])
+            if one.kind is not Kind.DRAFT:
+                known.update(one.text.split("heard ")[-1].split()[:1])
         self._read[door] = len(arrived)
         return word in known
 

@@ -1,4 +1,4 @@
-"""A real PostgreSQL in a folder of its own, reached by a socket there; each test gets a schema."""
+"""A real PostgreSQL in a folder of its own, reached by a socket there or over a network; each test gets a schema."""
 
 import os
 import pwd
@@ -12,6 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.ports import free_port
+
 _SCHEMAS = count(1)
 
 
@@ -24,15 +26,19 @@ def programs() -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """One that runs. It lets in whoever reaches its socket. Without `durable` it writes to no disk at a commit."""
+    """One that runs. It lets in whoever reaches its socket, or `host`, an address at which it listens, if one is named.
+    Without `durable` it writes to no disk at a commit.
+    """
 
     folder: Path
     durable: bool = False
+    host: str = ""
+    port: int = 5432
 
     @property
     def address(self) -> str:
         """Of its database."""
-        return f"postgresql://angelia@/postgres?host={self.folder}"
+        return f"postgresql://angelia@/postgres?host={self.host or self.folder}&port={self.port}"
 
     def fresh(self) -> str:
         """The address of an empty schema of its database."""
@@ -46,7 +52,8 @@ class PostgresServer:
     def start(self) -> None:
         """Start it, as after a crash."""
         fsync = "on" if self.durable else "off"
-        options = f"-k {self.folder} -c listen_addresses='' -c fsync={fsync} -c shared_buffers=16MB"
+        options = f"-k {self.folder} -p {self.port} -c listen_addresses='{self.host}' -c fsync={fsync}"
+        options += " -c shared_buffers=16MB"
         options += " -c log_min_messages=fatal"
         _run(
             self.folder, "pg_ctl", "-w", "-D", f"{self.folder}/data", "-l", f"{self.folder}/log", "-o", options, "start"
@@ -61,14 +68,17 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
-    """Start one, and stop it at the end."""
+def postgres_server(*, durable: bool = False, host: str = "") -> Iterator[PostgresServer]:
+    """Start one, and stop it at the end; `host` as `PostgresServer` has it."""
     folder = Path(tempfile.mkdtemp(prefix="angelia-pg-", dir="/tmp"))  # the path of a socket has at most 107 bytes
-    server = PostgresServer(folder, durable)
+    server = PostgresServer(folder, durable, host, free_port(host) if host else 5432)
     try:
         if os.geteuid() == 0:
             shutil.chown(folder, *_somebody())
         _run(folder, "initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "angelia", "--locale=C", "-E", "UTF8")
+        if host:
+            with (folder / "data" / "pg_hba.conf").open("a") as admitted:
+                admitted.write("host all all all trust\n")
         server.start()
         yield server
         server.kill()

@@ -1,33 +1,25 @@
 """Several gateways over one log: each channel and the clock is one machine's, and another's where that is lost."""
 
-import asyncio
-import random
 import shutil
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from angelia.core import entry as e
 from angelia.store.tables.machines import ClusterState
 from angelia.store.tables.schedules import Schedules
 from angelia.testing.model.server import ModelServer
 from angelia.testing.networks.telegram_server import TOKEN_VARIABLE, TelegramServer
-from angelia.testing.networks.telegram_world import CHATS
 from tests import nursery
-from tests.chats.gateway_lives import PATIENCE_S
-from tests.examples import TIMES
 from tests.nursery import Nursery
 from tests.store.cluster_kit import Cluster, heard, holders
 from tests.store.postgres_server import PostgresServer, postgres_server
 
 pytestmark = pytest.mark.anyio
 
-SEED, FIRST_CHAT = 20_261_126, 90_000
 DOORS = ("bird", "cat", "dog")
 
 
@@ -199,40 +191,3 @@ async def test_a_chat_goes_on_where_its_folder_is_not_and_the_model_is_told(
             await cluster.say("bird", words)
             await cluster.all_answered()
         assert str(cluster.model.requests[-1].heard).count("served by another machine now") == 1
-
-
-async def test_machines_are_killed_while_many_people_write_and_each_is_answered_once(
-    tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chats, rounds, kills, pause = (667, 6, 20, 10.0) if TIMES else (4, 4, 2, 1.0)
-    for number in range(FIRST_CHAT, FIRST_CHAT + chats):
-        monkeypatch.setitem(CHATS, str(number), {"id": number, "type": "private", "first_name": "Ann"})
-    async with cluster_of(tmp_path, postgres) as (cluster, children):
-        for _ in range(4 if TIMES else 2):
-            await cluster.add(children)
-        chance = random.Random(SEED)
-        writing = [
-            asyncio.create_task(chat_of(cluster, door, number, rounds)) for door in DOORS for number in range(chats)
-        ]
-        for _ in range(kills):
-            await asyncio.sleep(pause)  # how long they live is what is tried
-            state = await cluster.until(lambda state: bool(holders(state)))
-            one = chance.choice([life for life in cluster.lives if not life.status.done()])
-            one.kill(signal.SIGKILL)
-            await cluster.add(children)
-            assert state.machines
-        await asyncio.gather(*writing)
-        assert cluster.doubled() == []
-        said = [word for words in cluster.said.values() for word in words]
-        query = "SELECT count(*) FROM entries WHERE kind = 'UserSaid'"
-        assert await cluster.store.read(lambda connection: connection.execute(query).fetchone()) == (len(said),)
-
-
-async def chat_of(cluster: Cluster, door: str, number: int, rounds: int) -> None:
-    """Somebody writes again and again in a chat of their own, each time once they have their answer."""
-    where = e.Address("", str(FIRST_CHAT + number))
-    for turn in range(rounds):
-        word = f"{door}.{number}.{turn}."  # the end shows that a growing answer has it whole
-        await cluster.say(door, f"Hello {word}", where)
-        async with asyncio.timeout(PATIENCE_S * (5 if TIMES else 1)):
-            await cluster.networks[door].when(partial(cluster.was_answered, door, word))

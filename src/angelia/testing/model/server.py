@@ -57,6 +57,7 @@ class ModelServer:
         limits: ServerLimits = NO_LIMITS,
         models: Sequence[str] = ("scripted",),
         port: int = 0,
+        host: str = "127.0.0.1",
     ) -> None:
         self.script = ModelScript(script)
         self.requests: list[ReceivedRequest] = []
@@ -65,14 +66,14 @@ class ModelServer:
         self.open_connections = 0
         self._limits = limits
         self._models = models
-        self._port = port
+        self._host, self._port = host, port
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()
 
     @property
     def url(self) -> str:
         """The root, as Anthropic's base URL is written."""
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://{self._host}:{self._port}"
 
     @property
     def base_url(self) -> str:
@@ -80,7 +81,7 @@ class ModelServer:
         return f"{self.url}/v1"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port, backlog=1024)
+        self._server = await asyncio.start_server(self._connected, self._host, self._port, backlog=1024)
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 

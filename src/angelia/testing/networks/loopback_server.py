@@ -1,4 +1,4 @@
-"""A port on loopback that can be left and taken again at any moment, without one connection that is forgotten.
+"""A port that can be left and taken again at any moment, without one connection that is forgotten.
 
 `asyncio.Server` forgets a connection that it accepted just before it is closed; a client that tries again and again
 meets that moment now and then.
@@ -15,12 +15,14 @@ Serve = Callable[[asyncio.StreamReader, Answering], Awaitable[None]]
 
 
 class LoopbackServer:
-    """Every connection is given to `serve`. The port, any or the one that is named, stays ours while nobody listens."""
+    """Every connection is given to `serve`. The port, any or the one that is named, stays ours while nobody listens; it
+    is one of loopback, if no other address of this machine is named.
+    """
 
-    def __init__(self, serve: Serve, port: int = 0) -> None:
-        self._serve = serve
+    def __init__(self, serve: Serve, port: int = 0, host: str = "127.0.0.1") -> None:
+        self._serve, self._host = serve, host
         self._open: dict[asyncio.Task[None], Answering | None] = {}
-        self._place = _bound(port)
+        self._place = _bound(host, port)
         self.port: int = self._place.getsockname()[1]
 
     def up(self) -> None:
@@ -33,7 +35,7 @@ class LoopbackServer:
         """Reset every connection, and refuse new ones."""
         asyncio.get_running_loop().remove_reader(self._place)
         self._place.close()
-        self._place = _bound(self.port)
+        self._place = _bound(self._host, self.port)
         await self.hang_up()
 
     async def hang_up(self) -> None:
@@ -75,8 +77,8 @@ class LoopbackServer:
             await answering.close()
 
 
-def _bound(port: int) -> socket.socket:
+def _bound(host: str, port: int) -> socket.socket:
     place = socket.socket()
     place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    place.bind(("127.0.0.1", port))
+    place.bind((host, port))
     return place

@@ -57,9 +57,11 @@ class TelegramServer:
     keeps, takes_empty, forwards = True, False, True
     here, group, topic, nowhere = HERE, GROUP, TOPIC, NOWHERE
 
-    def __init__(self, port: int = 0, *, visits: bool = False, folder: Path | None = None) -> None:
+    def __init__(
+        self, port: int = 0, *, visits: bool = False, folder: Path | None = None, host: str = "127.0.0.1"
+    ) -> None:
         """With `visits`, channels that it opens are visited at a webhook. With a `folder` it is a server of one's own,
-        which puts files there and has larger limits.
+        which puts files there and has larger limits. `host` is the address at which it listens.
         """
         self.secrets: Mapping[str, str] = {TOKEN_VARIABLE: TOKEN}
         self.world = TelegramWorld(folder)
@@ -73,13 +75,14 @@ class TelegramServer:
         self._troubles: deque[Trouble] = deque()
         self._speaking = asyncio.Event()
         self._speaking.set()
-        self._port, self._up = port, False
+        self._host, self._port = host, port
+        self._up = False
         self.world.limits = dict.fromkeys(Kind, LOCAL_UPLOAD if folder else UPLOAD) | {Kind.PHOTO: PHOTO}
 
     @property
     def url(self) -> str:
         """What a channel's setting `api` has to say."""
-        return f"http://127.0.0.1:{self._listening.port}"
+        return f"http://{self._host}:{self._listening.port}"
 
     @property
     def arrived(self) -> list[ArrivedMessage]:
@@ -87,7 +90,7 @@ class TelegramServer:
         return self.world.arrived
 
     async def __aenter__(self) -> Self:
-        self._listening = LoopbackServer(self._serve, self._port)
+        self._listening = LoopbackServer(self._serve, self._port, self._host)
         await self.up()
         if self.door:
             await self.door.__aenter__()
