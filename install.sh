@@ -35,10 +35,10 @@ done
 new_enough='import sys; sys.exit(sys.version_info < (3, 11))'
 python=
 for one in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do
-  if "$one" -c "$new_enough" 2>/dev/null; then python=$one; break; fi
+  if "$one" -I -c "$new_enough" 2>/dev/null; then python=$one; break; fi
 done
 [ -n "$python" ] || fail "Python 3.11 or newer is needed, and ${PYTHON:-python3} is none. Name one: PYTHON=/path/to/python3.12"
-"$python" -c 'import ensurepip, venv' 2>/dev/null ||
+"$python" -I -c 'import ensurepip, venv' 2>/dev/null ||
   fail "$python has no venv. Debian: apt install python3-venv"
 
 case $from in
@@ -61,7 +61,7 @@ fi
 
 mkdir -p "$base/versions" "$commands"
 trap 'rm -rf "$target"; fail "It was not installed; nothing else was changed."' INT TERM
-if ! { "$python" -m venv "$target" && "$target/bin/python" -m pip install --quiet --disable-pip-version-check \
+if ! { "$python" -P -m venv "$target" && "$target/bin/python" -P -m pip install --quiet --disable-pip-version-check \
   $index ${find:+--find-links "$find"} "angelia${extras:+[$extras]} @ $wheel"; }; then
   rm -rf "$target"
   fail "It could not be installed (the lines above say why); nothing else was changed."

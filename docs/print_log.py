@@ -163,7 +163,7 @@ def crash_points() -> str:
     return page(
         "Crash points",
         "Named places around every commit and every act. They do nothing, until the crash suite ends the process at "
-        "one of them: `python -m angelia.testing.crash --log FILE --at NAME:OCCURRENCE -- ask …`. See the "
+        "one of them: `python -P -m angelia.testing.crash --log FILE --at NAME:OCCURRENCE -- ask …`. See the "
         "[tour](../tour.md) for what happens after each.",
         table(("point", "file", "in"), rows),
     )

@@ -73,7 +73,7 @@ class Installation(Struct, frozen=True):
             case InstallWay.UV:
                 return f"uv pip install --python {shlex.quote(str(self.python))} {alone}"
             case InstallWay.PIP | InstallWay.SCRIPT:
-                return f"{shlex.quote(str(self.python))} -m pip install {alone}"
+                return f"{shlex.quote(str(self.python))} -P -m pip install {alone}"
 
     def anew(self) -> str:
         """What pip is given to put this very copy into another environment, for a shell."""
@@ -106,7 +106,7 @@ class Installation(Struct, frozen=True):
             case InstallWay.UV:
                 return f"uv pip install --upgrade --python {shlex.quote(str(self.python))} {newer}"
             case InstallWay.PIP:
-                return f"{shlex.quote(str(self.python))} -m pip install --upgrade {newer}"
+                return f"{shlex.quote(str(self.python))} -P -m pip install --upgrade {newer}"
             case InstallWay.SCRIPT:
                 return f"{PACKAGE} update"
 
@@ -126,7 +126,7 @@ class Installation(Struct, frozen=True):
             case InstallWay.UV:
                 return f"uv pip uninstall --python {shlex.quote(str(self.python))} {PACKAGE}"
             case InstallWay.PIP:
-                return f"{shlex.quote(str(self.python))} -m pip uninstall {PACKAGE}"
+                return f"{shlex.quote(str(self.python))} -P -m pip uninstall {PACKAGE}"
             case InstallWay.SCRIPT:
                 return f"rm -r {shlex.quote(str(self.prefix.parent.parent))} ~/.local/bin/{PACKAGE}"
 

@@ -58,6 +58,21 @@ def test_every_file_of_ours_that_a_document_names_exists(path: Path) -> None:
     assert {name for name in missing if name.rpartition("/")[2] not in NOT_OURS} == set()
 
 
+HERE_FIRST = re.compile(r"""(?:python[\w.]*|[}"])['"]?\s+-m\s+(?:angelia|pip|piper)\b""")
+"""A Python that is to run a module of an installation, and looks for it first in the folder where it is typed."""
+
+
+def test_no_line_that_is_told_to_be_typed_takes_modules_from_where_it_is_typed() -> None:
+    """Who follows an advice is in the folder of a project, in which a model works: its `pip.py` would be run."""
+    papers = [path for path in documents() if path.name != "SECURITY.md"]  # which says what would come of it
+    told = [*papers, *(ROOT / "src").rglob("*.py"), ROOT / "install.sh", *(ROOT / "deploy").rglob("*.y*ml")]
+    assert HERE_FIRST.search("/opt/bin/python -m pip install x")
+    assert HERE_FIRST.search("{python} -m pip install x")
+    assert not HERE_FIRST.search("/opt/bin/python3.12 -P -m angelia backup")
+    lines = [(path.name, line) for path in told for line in path.read_text("utf-8").splitlines()]
+    assert [(name, line) for name, line in lines if HERE_FIRST.search(line)] == []
+
+
 def test_a_newcomer_finds_the_turn_in_two_hops() -> None:
     readme, architecture = ((ROOT / name).read_text("utf-8") for name in ("README.md", "ARCHITECTURE.md"))
     assert "(ARCHITECTURE.md)" in readme

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ from angelia.beginning import FOLDER, empty_folder, persons_home
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
 from angelia.core.entry import HookOutcome
+from angelia.faces.cli.checkup.check_result import CheckState
+from angelia.faces.cli.doctor import look_through
 from angelia.faces.cli.mcp import look_at_server
 from angelia.models.catalog.credentials import key_from_command
 from angelia.models.port import Credential
@@ -29,6 +32,7 @@ pytestmark = pytest.mark.anyio
 
 REPLIES = [call("bare__say", {"words": "here"}), say("Done.")]
 BY_NAME = (sys.executable, "-m", "tests.mcp.bare", "old")
+COMMAND = str(Path(sys.executable).with_name("angelia"))
 VARIABLES = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
 
 
@@ -189,3 +193,37 @@ async def test_a_hook_begins_where_the_person_said(
 def test_who_has_no_home_begins_at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/nonexistent")
     assert persons_home() == "/"
+
+
+@pytest.mark.parametrize(("way", "path"), [(("-m", "angelia"), ""), (("-P", "-m", "angelia"), ":"), ((COMMAND,), ":")])
+def test_what_is_imported_late_is_none_of_the_folder_in_which_angelia_was_begun(
+    way: tuple[str, ...], path: str, tmp_path: Path
+) -> None:
+    """What lies there when Python begins, it may take itself; a model writes later, and much is imported late."""
+    for module in ("click", "json", "msgspec", "wave"):
+        (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()")
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": path + VARIABLES["PYTHONPATH"]}
+    words = [sys.executable, *way, "--version"]
+    said = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, check=True, text=True).stdout
+    assert said.startswith("angelia ")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("PYTHONPATH", ":/more", "it has an empty entry: the folder in which you are"),
+        ("PATH", "/usr/bin:.:bin", "it has ., bin: the folder in which you are"),
+        ("PYTHONPATH", "/more", ""),
+        ("PYTHONPATH", "", ""),
+    ],
+)
+async def test_doctor_says_which_variable_names_the_folder_in_which_one_is(
+    name: str, value: str, says: str, tmp_path: Path
+) -> None:
+    async with ModelServer(by_replies([])) as server:
+        place = Place(tmp_path, server)
+        place.env = {**place.env, name: value}
+        async with conversation(place, driven=False) as talk:
+            found = [one async for one in look_through(talk.app, offline=True) if one.about == name]
+    assert [(one.state, one.seen[: len(says)]) for one in found] == ([(CheckState.BROKEN, says)] if says else [])

@@ -337,10 +337,6 @@ RULES = [
         module_run,
         "Say -P: it is begun in a folder in which a model works, whose `json.py` would run outside of every wall.",
         ("src/angelia/models/x.py", "import sys\nwords = (sys.executable, '-m', 'angelia.models.y')"),
-        {
-            "faces/cli/test_kit.py": "a module that the person named may lie where they are",
-            "testing/stores/ground.py": "a module of whoever brings a store may lie where they are",
-        },
     ),
     Rule(
         "whoever starts a program says where it begins",

@@ -80,8 +80,8 @@ def test_in_our_image_it_is_built_again(monkeypatch: pytest.MonkeyPatch) -> None
         (InstallWay.UV_TOOL, f"uv tool install --force 'angelia[slack,ssh] @ {WHEEL}'"),
         (InstallWay.PIPX, f"pipx install --force 'angelia[slack,ssh] @ {WHEEL}'"),
         (InstallWay.UVX, f"uvx --from 'angelia[slack,ssh] @ {WHEEL}' angelia"),
-        (InstallWay.PIP, "'/a b/versions/1/bin/python' -m pip install 'angelia[slack]'"),
-        (InstallWay.SCRIPT, "'/a b/current/bin/python' -m pip install 'angelia[slack]'"),
+        (InstallWay.PIP, "'/a b/versions/1/bin/python' -P -m pip install 'angelia[slack]'"),
+        (InstallWay.SCRIPT, "'/a b/current/bin/python' -P -m pip install 'angelia[slack]'"),
     ],
 )
 def test_what_makes_an_environment_anew_keeps_the_parts_that_are_there(way: InstallWay, line: str) -> None:

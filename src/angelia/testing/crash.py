@@ -1,6 +1,6 @@
 """The crash harness: which crash points a run passes, and what is left when it is killed at one of them.
 
-    python -m angelia.testing.crash --log FILE [--at append.committed:2] -- ask "…"
+    python -P -m angelia.testing.crash --log FILE [--at append.committed:2] -- ask "…"
 
 runs Angelia's command line in that process, appends each point it passes to FILE as `name:occurrence`, counted
 from 1, and kills itself with SIGKILL at the one that `--at` names. `--entry module:function` runs something else.
@@ -122,7 +122,7 @@ class Recorder:
 
 def main() -> None:
     """Run the entry point under the recorder."""
-    parser = argparse.ArgumentParser(prog="python -m angelia.testing.crash", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -P -m angelia.testing.crash", description=__doc__)
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--at", default="", metavar="NAME:OCCURRENCE")
     parser.add_argument("--entry", default=ANGELIA, metavar="MODULE:FUNCTION")

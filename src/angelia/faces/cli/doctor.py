@@ -101,6 +101,7 @@ async def look_through(app: App, *, offline: bool) -> AsyncIterator[CheckResult]
     from angelia.faces.cli.checkup.private_files import look_at_private_files
     from angelia.faces.cli.checkup.sandbox import look_at_sandbox
     from angelia.faces.cli.checkup.search import look_at_search
+    from angelia.faces.cli.checkup.search_paths import look_at_search_paths
     from angelia.faces.cli.checkup.servers import look_at_packages, look_at_servers
     from angelia.faces.cli.checkup.signals import look_at_signals
     from angelia.faces.cli.checkup.speaker import look_at_speaker
@@ -110,6 +111,7 @@ async def look_through(app: App, *, offline: bool) -> AsyncIterator[CheckResult]
     away = (leave_modal,) if offline else networked
     for part in (
         look_at_private_files,
+        look_at_search_paths,
         look_at_home,
         look_at_erasing,
         look_at_sandbox,

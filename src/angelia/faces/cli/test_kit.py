@@ -21,7 +21,6 @@ def test_kit(kind: str, name: str, output: str) -> int:
     PACKAGE is a sandbox's spec, a store's address, or a module: of a channel with `CAPABILITIES` and `make`, which
     gives a fake of its network; of a model with `PROFILE` and `make`, which gives the provider.
     """
-    become(
-        [sys.executable, "-m", "angelia.testing.certificates", kind, name, "-o", output, "--near", str(home_folder())]
-    )
+    trial = (sys.executable, "-P", "-m", "angelia.testing.certificates", kind, name)
+    become([*trial, "-o", output, "--near", str(home_folder())])
     return 0

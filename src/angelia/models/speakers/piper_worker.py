@@ -1,4 +1,4 @@
-"""`python -m angelia.models.speakers.piper_worker VOICE.onnx`: lines of text come in, sound goes out, until the end.
+"""`python -P -m angelia.models.speakers.piper_worker VOICE.onnx`: lines of text come in, sound goes out, until the end.
 
 Each answer is one byte (`s` for sound, `e` for an error), its length in four, and then WAV or the error's words. It
 ends when its input does: with the process that began it.

@@ -1,4 +1,4 @@
-"""`python -m angelia.models.speech.whisper MODEL FILE [LANGUAGE]`: what is said in a recording, by faster-whisper.
+"""`python -P -m angelia.models.speech.whisper MODEL FILE [LANGUAGE]`: what is said in a recording, by faster-whisper.
 
 It runs in a process of its own: its 300 MB and more are there only while it listens, and a recording that it dies of
 takes nobody along.

@@ -1,6 +1,6 @@
 """The process in which checks in Python run, one after the other: whatever they do, they do it to it alone.
 
-    python -m angelia.service.batches.check_worker SOCKET LIFE FILE
+    python -P -m angelia.service.batches.check_worker SOCKET LIFE FILE
 
 `SOCKET` and `LIFE` are descriptors: over the first it is told of tasks and asks for what a check wants; when the second
 ends, whoever started it is gone, and so is it, with all that it has started.

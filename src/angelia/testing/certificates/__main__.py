@@ -1,4 +1,4 @@
-"""Makes a certificate: `python -m angelia.testing.certificates crash-test|walls|door|KIT [NAME] -o FOLDER …`."""
+"""Makes a certificate: `python -P -m angelia.testing.certificates crash-test|walls|door|KIT [NAME] -o FOLDER …`."""
 
 import argparse
 import asyncio

@@ -40,7 +40,7 @@ async def kit(kind: str, name: str, folder: Path, told: Told) -> list[TriedClaim
         BadInput: a module is not there, or lacks what it should have.
         ConfigError, MissingPart: no sandbox is named so, or what it needs is not installed.
     """
-    sys.path.insert(0, str(Path.cwd()))
+    sys.path.append(str(Path.cwd()))  # last: a module is found there, and takes no other one's place
     return await {"sandbox": _sandbox, "store": _store, "channel": _channel, "model": _model}[kind](name, folder, told)
 
 

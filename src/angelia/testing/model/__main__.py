@@ -1,6 +1,6 @@
 """The scripted model server as a command: prints its URL as its first line, ends with its input pipe or a signal.
 
-python -m angelia.testing.model --colour
+python -P -m angelia.testing.model --colour
 """
 
 import argparse
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m angelia.testing.model", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -P -m angelia.testing.model", description=__doc__)
     way = parser.add_mutually_exclusive_group(required=True)
     way.add_argument("--script", type=Path, help="JSON steps, as `steps.dump_steps` writes them, taken in order")
     way.add_argument("--by-replies", type=Path, help="the same, chosen by how many replies the history holds")

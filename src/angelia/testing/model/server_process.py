@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def model_server_process(*options: str) -> Iterator[str]:
-    """Run `python -m angelia.testing.model` with these options; gives its root URL, ends it afterwards.
+    """Run `python -P -m angelia.testing.model` with these options; gives its root URL, ends it afterwards.
 
     Raises:
         AssertionError: it complained about a request, or could not start.

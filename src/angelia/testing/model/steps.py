@@ -225,7 +225,7 @@ def hang() -> Hang:
 
 
 def dump_steps(steps: list[Step]) -> bytes:
-    """Steps as JSON, for `python -m angelia.testing.model --script FILE`."""
+    """Steps as JSON, for `python -P -m angelia.testing.model --script FILE`."""
     return msgspec.json.encode(steps)
 
 

@@ -1,4 +1,4 @@
-"""Another process with the same store: `python -m angelia.testing.stores.child WHAT MODULE:FUNCTION ARGUMENT …`.
+"""Another process with the same store: `python -P -m angelia.testing.stores.child WHAT MODULE:FUNCTION ARGUMENT …`.
 
 Each line on stdout says what has been acknowledged, right after it was; a line on stdin lets it go on.
 """
@@ -6,6 +6,7 @@ Each line on stdout says what has been acknowledged, right after it was; a line 
 import asyncio
 import sys
 from importlib import import_module
+from pathlib import Path
 
 from angelia.core.content import Text
 from angelia.core.entry import UserSaid
@@ -19,6 +20,7 @@ from angelia.store.port import LogStore
 def main() -> None:
     """Do what the command line says."""
     what, opening, argument, *rest = sys.argv[1:]
+    sys.path.append(str(Path.cwd()))  # a module of whoever brings a store may lie where they are
     module, _, name = opening.partition(":")
     store: LogStore = getattr(import_module(module), name)(argument)
     asyncio.run({"append": _append, "hold": _hold}[what](store, ConversationId(rest[0]), rest[1]))

@@ -45,7 +45,7 @@ class StoreGround:
     def process(self, what: str, *rest: str) -> Iterator[Process]:
         """Another process with this store (`angelia.testing.stores.child`), killed at the end."""
         module = "angelia.testing.stores.child"
-        words = [sys.executable, "-m", module, what, self.of.opening, self.of.argument, *rest]
+        words = [sys.executable, "-P", "-m", module, what, self.of.opening, self.of.argument, *rest]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - its own
             try:
                 yield process
