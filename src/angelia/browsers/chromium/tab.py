@@ -124,6 +124,8 @@ class Tab:
         crash_point("page.before_open")
         answer = await self.unless_asked(self._begins(url))
         if failure := answer.get("errorText"):
+            if failure == "net::ERR_ABORTED":  # perhaps by the end of the page's process, of which one hears later
+                await self.unless_asked(self._call("Runtime.evaluate", {"expression": "0"}))
             raise ActFailed(ActOutcome.NOT_LOADED, f"{url} could not be loaded: {failure}.")
         crash_point("page.opened")
         await self._loaded()
