@@ -92,6 +92,21 @@ async def test_who_was_replaced_writes_nothing(postgres: PostgresServer, tmp_pat
     there.close()
 
 
+async def test_whatever_a_process_writes_renews_what_it_holds(postgres: PostgresServer, tmp_path: Path) -> None:
+    now, address = [1_000_000], postgres.fresh()
+    here = PostgresDatabase.open(address, tmp_path / "here", clock=lambda: now[0])
+    there = PostgresDatabase.open(address, tmp_path / "there")
+    mine, theirs = Holdings(here), Holdings(there)
+    await mine.take("clock", "one")
+    await there.write(lambda connection: connection.execute("UPDATE leases SET expires = 0"))  # a renewal is late
+    now[0] += here.presence.ttl_ms
+    await KeyValue(here).put("written by", "here, which has much to do")
+    with pytest.raises(HeldElsewhere, match="one is working"):
+        await theirs.take("clock", "two")
+    here.close()
+    there.close()
+
+
 @pytest.mark.parametrize(
     "point",
     ["append.after_commit:9", "delivery.sent:1"]

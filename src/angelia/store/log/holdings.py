@@ -4,6 +4,9 @@ A process that was stopped past its leases, or cut off, and wakes up later must 
 somebody else has what it held. So each of its writes begins with a look whether it has everything still, in the same
 transaction; what has been taken from it makes all of them fail, also those about what it has yet, since a process of
 which others believe that it is gone knows nothing that it could rely on.
+
+A write that finds everything there renews it, if that is due: a renewal of its own would wait behind all that is
+queued, and of a process that has much to do others would believe that it hangs.
 """
 
 import asyncio
@@ -23,6 +26,7 @@ class Holdings:
     def __init__(self, db: LogStore) -> None:
         self._db = db
         self._held: Held = ()
+        self._renewed = 0
 
     async def take(self, name: str, holder: str) -> None:
         """Hold `name` from now on; others are told that `holder` has it. It is taken over from a process that ended,
@@ -60,7 +64,7 @@ class Holdings:
         while True:
             await asyncio.sleep(self._db.presence.ttl_ms / 3000)
             with suppress(StoreError):
-                await self._db.write(self._prolong)
+                await self._db.write(lambda _: None)  # as each write, it renews what is held
 
     def _require(self, held: Held) -> None:
         self._held = held
@@ -87,6 +91,9 @@ class Holdings:
                 why="This one did not renew its lease in time.",
                 then="Nothing more was written here; what was open goes on there.",
             )
+        if abs(self._db.clock() - self._renewed) >= self._db.presence.ttl_ms / 4:
+            self._prolong(connection)
+            self._renewed = self._db.clock()
 
 
 def _release(connection: StoreConnection, held: "Held | list[tuple[str, int]]") -> None:
