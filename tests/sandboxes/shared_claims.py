@@ -27,7 +27,7 @@ def shares(check: SandboxCheck) -> bool:
 async def emptied(sandbox: Sandbox, workspace: Path | None) -> AsyncIterator[Sandbox]:
     """The same sandbox, with nothing in its workspace, which lies in it alone if it is None."""
     if workspace is None:
-        await shell(sandbox, "find . -mindepth 1 -delete")
+        await shell(sandbox, "find . -mindepth 1 -maxdepth 1 -exec rm -rf {} +")
     else:
         for left in workspace.iterdir():
             if left.is_dir() and not left.is_symlink():

@@ -46,7 +46,7 @@ async def take_back(box: SandboxEnvironment, folder: Path) -> None:
     archive = await _new_file(box)
     try:
         await box.write_file(archive, await asyncio.to_thread(_packed, folder))
-        await _run(box, "sh", "-c", f"find . -mindepth 1 -delete && tar xf {archive}")
+        await _run(box, "sh", "-c", f"find . -mindepth 1 -maxdepth 1 -exec rm -rf {{}} + && tar xf {archive}")
     finally:
         await box.exec(["rm", "-f", archive])
 
