@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from msgspec import Struct
 
-from angelia.browsers.chromium import loading
 from angelia.browsers.chromium import tab as tabs
 from angelia.browsers.chromium.browser import MOST_TABS
 from angelia.browsers.port import ActFailed, ActOutcome
@@ -59,8 +58,6 @@ TROUBLES = {
 
 @pytest.fixture(autouse=True)
 def _waiting_no_longer_than_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tabs, "SETTLED_S", 0.5)
-    monkeypatch.setattr(loading, "LONGEST_S", 0.5)
     monkeypatch.setattr("angelia.tools.browser.act_on_page.MOST_WAIT", 1.0)
 
 
@@ -162,7 +159,11 @@ async def test_windows_that_a_page_opens_without_end_are_only_so_many_and_the_re
     await next_works(tools, site)
 
 
-async def test_a_page_without_end_is_read_as_far_as_it_is_there_and_left(tools: ToolHarness, site: Site) -> None:
+async def test_a_page_without_end_is_read_as_far_as_it_is_there_and_left(
+    tools: ToolHarness, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tabs, "SETTLED_S", 0.5)
+
     async def rows(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n<!doctype html><button>B</button>")
