@@ -66,3 +66,15 @@ def test_what_cannot_be_read_says_so_where_no_news_come_either(chrome: Browser, 
     expect(page.locator(".failure")).to_be_visible()
     assert page.locator(".failure p").first.inner_text() == "The server is away."
     leave(page)
+
+
+def test_a_page_whose_stream_is_held_back_shows_what_it_reads(chrome: Browser, fake: FakeServer, address: str) -> None:
+    page = visit(chrome, f"{address}/static/icon.svg")
+    page.clock.install()
+    page.route("**/api/events", lambda held: None)
+    page.goto(f"{address}/#/receipts")
+    page.wait_for_selector(".ld")
+    assert page.locator(".rows a").count() == 0
+    page.clock.run_for(5_000)
+    expect(page.locator(".rows a").first).to_be_visible()
+    leave(page)

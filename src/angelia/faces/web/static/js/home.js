@@ -11,10 +11,12 @@ export const waits = new Signal(0);
 export const conversations = new Signal(/** @type {any[]} */ ([]));
 /** Questions of all conversations. @type {Signal<any[]>} */
 export const questions = new Signal(/** @type {any[]} */ ([]));
-/** Grows when something changed anywhere; 0 until the stream that tells of it stands, since what is read before that would be read again. */
+/** Grows when something changed anywhere; 0 until the stream that tells of it stands, since what is read before that would be read again, or for `STANDS_MS` at most. */
 export const changes = new Signal(0);
 
 const PAUSE_MS = 500;
+/** A stream may be held back for long (a proxy between that gathers what it sends). */
+const STANDS_MS = 5000;
 let timer = 0;
 let readAt = -PAUSE_MS;
 let told = 0;
@@ -31,15 +33,19 @@ export async function readHome() {
 /** The stream of the whole home's news: the first ones come at once. @returns {() => void} what ends it */
 export function followHome() {
   const feed = new Feed(() => "/api/events", { home: (news) => ((follows = true), heedHome(news)) });
+  const late = setTimeout(readAtLast, STANDS_MS);
   return () => {
+    clearTimeout(late);
     feed.close();
     follows = false;
     changes.set(0);
   };
 }
 
+const readAtLast = () => changes.value || changes.set(++told);
+
 /** Where the stream cannot be had either, what cannot be read says so itself. */
-line.watch(({ lost }) => lost && !changes.value && changes.set(++told));
+line.watch(({ lost }) => lost && readAtLast());
 
 /** News of the whole home: read again, at most once in half a second. @param {any} news */
 export function heedHome(news) {
