@@ -20,8 +20,8 @@ logger = logging.getLogger("angelia.web")
 
 
 class LoginAttempt(Struct, frozen=True):
-    """Somebody tried, at Unix milliseconds, `times` in a row; `failed` says why it did not let them in, empty where it
-    did.
+    """Somebody tried, at Unix milliseconds, `times` in a row, of which the first began it, at a time that no other
+    has; `failed` says why it did not let them in, empty where it did.
     """
 
     at: int
@@ -30,6 +30,7 @@ class LoginAttempt(Struct, frozen=True):
     browser: str
     failed: str = ""
     times: int = 1
+    first: int = 0
 
 
 class LoginAttempts:
@@ -48,17 +49,20 @@ class LoginAttempts:
             logger.info("%s", said)
         async with self._adding:
             found = await self.all()
-            new = LoginAttempt(self._clock(), by, visitor.address, visitor.browser, failed)
+            at = self._clock()
+            first = max([at, *(one.first + 1 for one in found)])
+            new = LoginAttempt(at, by, visitor.address, visitor.browser, failed, first=first)
             same = next((one for one in found if failed and _alike(one, new)), None)
             if same:
                 found.remove(same)
-                new = replace(new, times=same.times + 1)
+                new = replace(new, times=same.times + 1, first=same.first)
             await self._key_value.put(_KEY, msgspec.json.encode([new, *found][:MOST]).decode())
 
     async def all(self) -> list[LoginAttempt]:
         """Those that are kept."""
         kept = await self._key_value.get(_KEY)
-        return msgspec.json.decode(kept, type=list[LoginAttempt]) if kept else []
+        found = msgspec.json.decode(kept, type=list[LoginAttempt]) if kept else []
+        return [replace(one, first=one.first or one.at) for one in found]
 
 
 def _alike(one: LoginAttempt, other: LoginAttempt) -> bool:

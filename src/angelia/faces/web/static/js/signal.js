@@ -24,9 +24,12 @@ export class Signal {
   }
 }
 
-/** The signal's value; the component is drawn again when it changes. @template T @param {Signal<T>} signal @returns {T} */
+/** The signal's value; the component is drawn again when it changes, and when it has changed between being drawn and being watched. @template T @param {Signal<T>} signal @returns {T} */
 export function useSignal(signal) {
-  const [, draw] = useState(0);
-  useEffect(() => signal.watch(() => draw((n) => n + 1)), [signal]);
+  const [, draw] = useState(signal.value);
+  useEffect(() => {
+    draw(signal.value);
+    return signal.watch(draw);
+  }, [signal]);
   return signal.value;
 }

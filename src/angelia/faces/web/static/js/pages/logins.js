@@ -22,7 +22,7 @@ const rowsOf = (data) => [
   { id: "password", state: data.password ? "done" : "idle", word: data.password ? "Set" : "Not set", group: "Ways in", title: "Password", line: data.password ? `Set ${when(data.password)}` : "Not set" },
   ...data.passkeys.map((one) => ({ id: one.id, state: "done", word: "Kept", group: "Ways in", title: one.name, line: `Passkey at ${one.site}`, side: one.used ? when(one.used) : "" })),
   { id: "new", state: "idle", word: "Not yet", group: "Ways in", title: "New passkey", line: "A key in this device, or one that you plug in" },
-  ...data.attempts.map((one, index) => ({ id: `attempt-${index}`, state: one.failed ? "failed" : "done", word: one.failed ? "Failed" : "Let in", group: "Who came", title: `${sentence(one.by)}${one.times > 1 ? `, ${count(one.times, "time")}` : ""}`, line: one.address, side: when(one.at) })),
+  ...data.attempts.map((one) => ({ id: `attempt-${one.first}`, state: one.failed ? "failed" : "done", word: one.failed ? "Failed" : "Let in", group: "Who came", title: `${sentence(one.by)}${one.times > 1 ? `, ${count(one.times, "time")}` : ""}`, line: one.address, side: when(one.at) })),
 ];
 
 /** @param {{id: string}} props */
@@ -30,7 +30,7 @@ export function Logins({ id }) {
   const { data, error, again } = useAnswer("/api/logins");
   const login = data?.logins.find((one) => one.id === id);
   const passkey = data?.passkeys.find((one) => one.id === id);
-  const attempt = data?.attempts[Number(/^attempt-(\d+)$/.exec(id)?.[1] ?? -1)];
+  const attempt = data?.attempts.find((one) => id === `attempt-${one.first}`);
   return html`<${ListDetail} page="logins" title="Logins" sub="Who gets in" find="Find in logins" rows=${data ? rowsOf(data) : null} error=${error} again=${again} id=${id} empty=${html`<${Empty} icon="grants" title="Nobody">Nobody is logged in.<//>`}>
     ${login && html`<div><h2>${browserIn(login.browser)}</h2><p>${login.id === data.here ? "It is the one that you look at." : "It can do here all that you can."}</p></div><div class="go"><${Act} path=${`/api/logins/${login.id}/end`} word="End this login" told="It is ended." again=${again} main=${login.id !== data.here} /><${Everywhere} /></div>
       <section><h3>Details</h3><${Details} rows=${[["Since", when(login.since)], ["Last seen", when(login.seen)], ["Ends unused", when(login.until)], ["By", login.by], ["From", login.address], ["Browser", login.browser]]} /></section>`}
