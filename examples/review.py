@@ -1,4 +1,4 @@
-"""A code reviewer in CI:  git diff origin/main | python review.py.
+"""A code reviewer in CI:  git diff origin/main | python -P review.py.
 
 It reads the whole project, changes nothing (mode "plan"), and says what it found by calling a function, so there is
 nothing to parse. Each finding is an annotation of GitHub's; one that has to be fixed fails the build.

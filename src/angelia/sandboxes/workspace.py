@@ -1,6 +1,7 @@
-"""Which folders of this machine no conversation works in: homes, what configures programs, and our own records.
+"""Which folders of this machine no conversation works in: homes, what configures programs, code of ours, our records.
 
-What is written there decides which programs run later (`~/.bashrc`, `~/.config/systemd`), or is our own log and grants.
+What is written there decides which programs run later (`~/.bashrc`, `~/.config/systemd`), is imported by this process,
+or is our own log and grants.
 So it is no question of asking: no door opens a conversation in such a place. Folders are told apart by what they are
 (device and inode), so links, bind mounts and upper case change nothing.
 """
@@ -11,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from angelia.sandboxes.local.safe_open import shown
+from angelia.sandboxes.own_code import own_code
 from angelia.sandboxes.port import AccessRefused
 
 _OF_THE_SYSTEM = tuple(Path(folder) for folder in ("/etc", "/boot", "/proc", "/sys"))
@@ -60,6 +62,8 @@ def unfit(folder: Path, own_home: Path) -> str:
         return "This folder is Angelia's own: its log, grants and settings lie there."
     if _among(at, (own, *own.parents)):
         return "This folder holds Angelia's own home, with its log, grants and settings."
+    if at in own_code(at):
+        return "Python imports from this folder: what is written there would run outside of every sandbox."
     if person == Path("/"):
         return ""  # an account without a home has no start-up files of its own
     if _among(at, (person, *person.parents)):

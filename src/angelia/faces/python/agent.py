@@ -24,6 +24,8 @@ DOOR = "python"
 class Agent:
     """An agent that works in `workspace` with `model` (`vendor:name`; as configured, or found, if it is empty).
 
+    Without `workspace` it has a folder of its own, beside its home. One from which this program imports is refused.
+
     `tools` are functions with `@angelia.tool`, or values of `angelia.tools.port.Tool`, beside those that there always
     are. `home` is the folder with settings, conversations and permissions: `ANGELIA_HOME`, else `~/.angelia`.
     `settings` are any of `angelia config`, by their dotted names, for this agent alone. `approve` answers what needs
@@ -38,7 +40,7 @@ class Agent:
         *,
         model: str = "",
         tools: Sequence[Tool] = (),
-        workspace: str | Path = ".",
+        workspace: str | Path = "",
         home: str | Path = "",
         settings: Mapping[str, Any] | None = None,
         approve: Approve | None = None,
@@ -46,8 +48,8 @@ class Agent:
         self._model = model
         self._tools = tuple(tools)
         self._approve = approve
-        self._workspace = Path(workspace).expanduser().absolute()
         self._home = Path(home).expanduser().absolute() if home else home_folder()
+        self._workspace = Path(workspace).expanduser().absolute() if workspace else None
         self._settings = dict(settings or {})
         self._open: App | None = None
 
@@ -87,7 +89,7 @@ class Agent:
         Raises:
             NotFound, BadInput: there is none of this id, or there are several.
             StoreDamaged, CodecError: it cannot be read; says where.
-            AccessRefused: no conversation works in the workspace.
+            AccessRefused: no conversation works in the workspace, such as one from which this program imports.
         """
         from angelia.service.models.choice import choose
 
@@ -95,7 +97,7 @@ class Agent:
         if id:
             session = await app.conversations.resume(await app.transcript.find(OWNER, id), door=DOOR)
         else:
-            session = app.conversations.begin(door=DOOR, workspace=self._workspace)
+            session = app.conversations.begin(door=DOOR, workspace=self._workspace or self._own_folder())
         choice = await choose(app.loaded.config.model, app.model_catalog, app.key_value, None)
         async with Conversation(app, session, choice, self._approve) as opened:
             yield opened
@@ -116,6 +118,13 @@ class Agent:
         """As `ask`, and watch the turn; see `Conversation.stream`."""
         async with self.conversation(conversation) as talk, talk.stream(question, files=files) as turn:
             yield turn
+
+    def _own_folder(self) -> Path:
+        from angelia.sandboxes.workspace import work_folder
+
+        folder = work_folder(self._home) / DOOR
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
 
     @property
     def _app(self) -> "App":

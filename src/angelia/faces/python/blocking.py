@@ -124,7 +124,7 @@ class BlockingAgent:
         *,
         model: str = "",
         tools: Sequence[Tool] = (),
-        workspace: str | Path = ".",
+        workspace: str | Path = "",
         home: str | Path = "",
         settings: Mapping[str, Any] | None = None,
         approve: Approve | None = None,

@@ -37,8 +37,9 @@ from angelia.sandboxes.local.safe_open import AllowedRoot, AllowedRoots, shown
 from angelia.sandboxes.local.seatbelt import profile
 from angelia.sandboxes.local.secret_places import secret_places
 from angelia.sandboxes.local.setuid_filter import setuid_filter
-from angelia.sandboxes.local.startup_guard import startup_targets
+from angelia.sandboxes.local.startup_guard import only_read
 from angelia.sandboxes.local.toolchains import enterable, inner_path, tool_roots
+from angelia.sandboxes.own_code import own_code
 from angelia.sandboxes.port import (
     AccessRefused,
     Command,
@@ -384,7 +385,9 @@ class LocalSandbox:
         apart = not Path(
             READ_ONLY
         ).exists()  # a folder of this machine's would be covered, the workspace itself perhaps
-        return replace(described, read_only=READ_ONLY if shown and apart else "")
+        ours = ", ".join(str(path.relative_to(self._workspace)) for path in own_code(self._workspace))
+        told = (f"Angelia runs from {ours}, which is read-only: install packages elsewhere.",) if ours else ()
+        return replace(described, read_only=READ_ONLY if shown and apart else "", notes=(*described.notes, *told))
 
     @cached_property
     def _view(self) -> ConfinedView:
@@ -403,7 +406,7 @@ class LocalSandbox:
 
     @cached_property
     def _startup(self) -> tuple[Path, ...]:
-        return startup_targets(self._person, self._workspace)
+        return only_read(self._person, self._workspace)
 
     @cached_property
     def _tools(self) -> tuple[Path, ...]:

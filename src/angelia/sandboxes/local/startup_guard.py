@@ -1,6 +1,8 @@
-"""Start-up files of a home that really lie in the workspace (a folder of dotfiles, linked into the home): read-only.
+"""What of the workspace is only read, since it decides what runs outside of every sandbox.
 
-A command that could write `~/dotfiles/bashrc`, to which `~/.bashrc` is a link, would run outside at the next shell.
+That is the code from which Angelia runs, and start-up files of a home that really lie there (a folder of dotfiles that
+is linked into the home): a command that could write `~/dotfiles/bashrc`, to which `~/.bashrc` is a link, would run
+outside at the next shell.
 """
 
 import os
@@ -10,6 +12,7 @@ from pathlib import Path
 from angelia.core.startup_files import STARTUP_FILES
 from angelia.sandboxes.local.confinement import Share
 from angelia.sandboxes.local.safe_open import shown
+from angelia.sandboxes.own_code import own_code
 from angelia.sandboxes.port import AccessRefused
 
 
@@ -26,6 +29,12 @@ def startup_targets(home: Path, folder: Path) -> tuple[Path, ...]:
             continue  # not there
         if real != folder and real.is_relative_to(folder):
             found.add(real)
+    return tuple(sorted(found, key=lambda path: (len(path.parts), path)))
+
+
+def only_read(home: Path, folder: Path) -> tuple[Path, ...]:
+    """All of it beneath `folder`, outermost first."""
+    found = {*startup_targets(home, folder), *own_code(folder)} - {folder}
     return tuple(sorted(found, key=lambda path: (len(path.parts), path)))
 
 
@@ -46,11 +55,11 @@ def refuse_startup(place: Path, targets: Iterable[Path], path: str) -> None:
     """Refuse to write at `place`, where a path led.
 
     Raises:
-        AccessRefused: a start-up file of the person's home is a link to it.
+        AccessRefused: a start-up file of the person's home is a link to it, or Angelia runs from it.
     """
     if any(place.is_relative_to(target) for target in targets):
         raise AccessRefused(
             f"{shown(path)} is not written.",
-            "A start-up file of the home is a link to it, so it decides which programs run later, outside.",
+            "It decides what runs outside: a start-up file of the home is a link to it, or Angelia runs from it.",
             "A person can make this change outside the sandbox.",
         )

@@ -9,7 +9,7 @@ from angelia.sandboxes.local.confinement import Share
 from angelia.sandboxes.local.git_guard import guarded, repositories
 from angelia.sandboxes.local.safe_open import AllowedRoot, AllowedRoots, shown
 from angelia.sandboxes.local.secret_places import secret_places
-from angelia.sandboxes.local.startup_guard import startup_guard, startup_targets
+from angelia.sandboxes.local.startup_guard import only_read, startup_guard
 from angelia.sandboxes.port import AccessRefused, NoSuchFile
 
 HOME = "/home/angelia"
@@ -43,7 +43,7 @@ class BoundFolders:
         self.state = self._lives / kind / place.id
         self.home, self.nothing = self.state / "home", self.state / "nothing"
         self._hidden = tuple(path.absolute() for path in (place.home, *secret_places(Path.home().resolve())))
-        self._startup = startup_targets(Path.home().resolve(), self.workspace)
+        self._startup = only_read(Path.home().resolve(), self.workspace)
 
     def make(self) -> None:
         """Make the folders that are to be bound in."""
@@ -51,7 +51,7 @@ class BoundFolders:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def guarded(self) -> Sequence[Share]:
-        """What of the workspace is read-only: start-up files of the home that lie there, Git's hooks and settings."""
+        """What of the workspace is read-only: see `startup_guard`, and Git's hooks and settings."""
         startup = startup_guard(self.workspace, self._startup)
         return (*startup, *guarded([self.workspace, *repositories(self.workspace)]))
 
