@@ -99,6 +99,19 @@ async def test_what_a_dead_life_left_running_is_ended_at_the_next_start(tmp_path
     assert await reap_leftovers(tmp_path / "own/run") == []
 
 
+async def test_what_sheds_its_mark_when_it_is_told_to_end_is_ended_nevertheless(tmp_path: Path) -> None:
+    """It has a session of its own, and its parent is gone; so would a process be missed that is just dying."""
+    os.mkfifo(tmp_path / "beat")
+    sheds = "trap 'exec env -i sleep 1000' TERM; echo ready; exec > /dev/null 2>&1; while :; do sleep 1; done"
+    async with witness(tmp_path / "beat") as everyone_gone:
+        await live_and_be_killed(
+            tmp_path, Reach.OUTSIDE, f'exec 9> beat; (setsid bash -c "{sheds}" &); exec 9>&-; sleep 1000'
+        )
+        told = await reap_leftovers(tmp_path / "own/run")
+        await asyncio.wait_for(everyone_gone, 60)
+    assert not [sentence for sentence in told if "could not be ended" in sentence]
+
+
 @pytest.mark.parametrize("reused", [False, True])
 async def test_what_a_first_process_left_and_ended_itself_is_known_by_its_session(reused: bool, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "beat")

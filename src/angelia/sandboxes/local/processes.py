@@ -125,19 +125,32 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
 async def end(alive: Callable[[], set[int]], *, spare: frozenset[int] = frozenset(), grace: float = GRACE) -> set[int]:
     """TERM, then KILL after `grace` seconds, to whatever `alive` finds; returns what no signal could end.
 
-    `spare` is passed over by TERM, not by KILL. A `grace` of 0 kills at once.
+    Whoever was found once is so until it is dead: what is dying has no environment any more, and what is told to end
+    may have given itself another. `spare` is passed over by TERM, not by KILL. A `grace` of 0 kills at once.
     """
+    found: dict[int, ProcessFacts] = {}
+
+    def living() -> set[int]:
+        left = alive() | {pid for pid, known in found.items() if _goes_on(pid, known)}
+        found.update({pid: known for pid in left - found.keys() if (known := facts(pid))})
+        return left
+
     loop = asyncio.get_running_loop()
     deadline = loop.time() + grace
     told = set(spare)
     pause = 0.002
-    while grace and (left := alive()) and loop.time() < deadline:
+    while grace and (left := living()) and loop.time() < deadline:
         send(left - told, signal.SIGTERM)  # those too that were born since the last round
         told |= left
         await asyncio.sleep(pause)
         pause = min(pause * 2, 0.05)
     deadline = loop.time() + _STUCK
-    while (left := alive()) and loop.time() < deadline:
+    while (left := living()) and loop.time() < deadline:
         send(left, signal.SIGKILL)
         await asyncio.sleep(0.005)
     return left
+
+
+def _goes_on(pid: int, known: ProcessFacts) -> bool:
+    now = facts(pid)
+    return now is not None and now.alive and now.started == known.started
