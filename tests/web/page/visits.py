@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from angelia.browsers.chromium.program import find_chromium
 from tests.npm import installed
@@ -16,6 +16,8 @@ REFUSALS = """
 window.refused = [];
 addEventListener("securitypolicyviolation", (event) => window.refused.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
 """
+PATIENCE_MS = 15_000
+"""How long a page is waited for, beside a whole suite."""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
@@ -24,6 +26,7 @@ def chromium() -> Iterator[Browser]:
     """The system's own browser; pages are kept apart by contexts."""
     found = find_chromium()
     assert found is not None
+    expect.set_options(PATIENCE_MS)
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=str(found.path), args=["--no-sandbox"])
         yield browser
@@ -33,7 +36,7 @@ def chromium() -> Iterator[Browser]:
 def visit(browser: Browser, address: str, width: int = 1440, height: int = 900, **more: Any) -> Page:
     """A page of its own at that address; an error in its code fails the test that closes it by `leave`."""
     context = browser.new_context(viewport={"width": width, "height": height}, **more)
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     page.add_init_script(REFUSALS)
     errors: list[str] = []
