@@ -71,7 +71,7 @@ def in_terminal(place: Place, *words: str, **more: str) -> str:
 
 def told(place: Place, lines: Sequence[tuple[str, Sequence[str], dict[str, str]]], **more: str) -> dict[str, str]:
     """What each command line sends to the terminal."""
-    shown = in_terminal(place, "-c", DRIVER, json.dumps(lines), **more)
+    shown = in_terminal(place, "-P", "-c", DRIVER, json.dumps(lines), **more)
     parts = [part.partition(">>") for part in shown.split("<<")[1:]]
     return {name: text for name, _, text in parts}
 
