@@ -1,6 +1,7 @@
 """More people than a process may have open files: each is answered."""
 
 import asyncio
+import os
 import resource
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -12,8 +13,9 @@ from angelia.core import entry as e
 from angelia.core.errors import StoreError
 from angelia.service.chats.sessions import most_open
 from angelia.testing.channels.recording_channel import FarEnd
+from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
-from angelia.testing.model.steps import say
+from angelia.testing.model.steps import Step, call, say
 from tests.chats.town import town
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +40,20 @@ async def test_with_256_open_files_three_hundred_people_are_answered(tmp_path: P
         await life.says("still there?", chat="0")
         assert await life.answered(2, chat="0") == ["Good morning.", "Good morning."]
         assert len(life.gateway.chat_sessions.open_sessions()) <= most_open()
+
+
+async def test_conversations_that_rest_hold_no_file_open_whatever_they_ran(tmp_path: Path) -> None:
+    def answer(request: ReceivedRequest) -> Step:
+        return say("Done.") if request.heard.messages[-1].role == "tool" else call("shell", {"command": "echo done"})
+
+    far, held = FarEnd(), dict[int, int]()
+    async with ModelServer(answer) as server, town(tmp_path, server, far) as life:
+        for number in range(1, 31):
+            await life.says("run it", chat=f"{number}")
+            assert await life.answered(1, chat=f"{number}") == ["Done."]
+            held[number] = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a link to a pipe leads to no path
+        assert len(life.gateway.chat_sessions.open_sessions()) == 30
+    assert max(held.values()) < min(held.values()) + 10
 
 
 def test_how_many_stay_open_follows_from_what_the_process_may_have(few_files: None) -> None:

@@ -182,7 +182,7 @@ async def test_a_name_that_leads_to_this_machine_is_not_followed(tmp_path: Path)
 async def test_a_program_that_is_killed_while_it_rests_is_started_again(tmp_path: Path) -> None:
     async with reached(tmp_path, bare(tmp_path)) as (servers, _):
         server = only(servers)
-        life = next((tmp_path / "running").glob("*/commands"))
+        life = next((tmp_path / "running").glob("*/*/commands"))
         os.kill(int(life.read_text().splitlines()[-1].split()[0]), signal.SIGKILL)
         await until(lambda: isinstance(server.state, Gone))
         assert await said(server, "say", words="back") == "back"

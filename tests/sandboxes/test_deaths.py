@@ -14,9 +14,10 @@ import pytest
 
 from angelia.sandboxes.local import command
 from angelia.sandboxes.local.confinement import trial_complaint
-from angelia.sandboxes.local.process_ledger import Life, reap_leftovers
+from angelia.sandboxes.local.process_ledger import DRAFT, Life, reap_leftovers
 from angelia.sandboxes.local.processes import everybody
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone
+from angelia.sandboxes.shared.tree_removal import remove_tree
 from angelia.testing.sandboxes.acts import refused, said, shell
 
 from .conftest import Build
@@ -120,7 +121,7 @@ async def test_what_a_first_process_left_and_ended_itself_is_known_by_its_sessio
         await live_and_be_killed(
             tmp_path, Reach.OUTSIDE, "exec 9> beat; env -i sleep 1000 & echo ready; read -r _ < go; true"
         )
-        (record,) = tmp_path.glob("own/run/*/commands")
+        (record,) = tmp_path.glob("own/run/*/*/commands")
         (count, boot), (pid, *_) = (line.split() for line in record.read_text().splitlines())
         if reused:  # all numbers may have been given out since
             record.write_text(record.read_text().replace(f"{count} {boot}", f"{-(10**9)} {boot}", 1))
@@ -187,15 +188,58 @@ async def test_records_of_another_boot_and_of_another_process_end_nobody(own: Pa
     own.joinpath("run").mkdir()
     life = Life(own / "run")
     bystander = await asyncio.create_subprocess_exec("sleep", "1000", start_new_session=True)
-    life.note(bystander.pid)
+    with life.recording() as note:
+        note(bystander.pid)
     record = life.folder / "commands"
     _, _, pid, started, boot = record.read_text().split()
     record.write_text(f"{pid} {int(started) + 1} {boot}\n{pid} {started} another-boot\n{pid} {started[:2]}")
-    os.close(life._lock)
+    life.leave()
     assert await reap_leftovers(own / "run") == []
     assert bystander.returncode is None
     bystander.kill()
     await bystander.wait()
+
+
+async def test_lives_of_one_process_hold_one_lock_and_nothing_else_open(own: Path) -> None:
+    before = len(descriptors())
+    lives = [Life(own / "run") for _ in range(50)]
+    for life in lives:
+        with life.recording() as note:
+            note(os.getpid())
+    assert len(descriptors()) == before + 1
+    for life in lives[1:]:
+        life.close()
+    assert await reap_leftovers(own / "run") == []
+    assert lives[0].folder.is_dir()
+    lives[0].close()
+    assert len(descriptors()) == before
+    assert not list((own / "run").iterdir())
+
+
+async def test_a_life_that_was_left_is_taken_up_while_others_of_its_process_go_on(own: Path) -> None:
+    left, other = Life(own / "run"), Life(own / "run")
+    draft = own / f"{DRAFT}half"
+    draft.touch()
+    left.note_draft(draft)
+    assert await reap_leftovers(own / "run") == []
+    assert draft.exists()
+    left.leave()
+    assert await reap_leftovers(own / "run") == []
+    assert not draft.exists()
+    assert other.folder.is_dir()
+    other.close()
+    assert not list((own / "run").iterdir())
+
+
+async def test_a_life_goes_on_when_what_it_is_in_was_removed_by_somebody(own: Path) -> None:
+    lost = Life(own / "run")
+    remove_tree(own / "run")
+    found = Life(own / "run")
+    assert found.folder.is_dir()
+    lost.close()
+    assert found.folder.is_dir()
+    found.close()
+    assert not list((own / "run").iterdir())
 
 
 async def test_a_start_is_not_disturbed_by_lives_that_begin_and_end_beside_it(own: Path) -> None:

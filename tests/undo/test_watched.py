@@ -10,6 +10,7 @@ import pytest
 
 from angelia.sandboxes.local.confinement import bubblewrap_program
 from angelia.sandboxes.port import SandboxError
+from angelia.sandboxes.undo import supervision
 from angelia.sandboxes.undo.store import UndoSettings, UndoStore
 from angelia.sandboxes.undo.supervision import Supervision, can_watch
 from angelia.sandboxes.undo.supervisor import WatchEnded
@@ -295,6 +296,33 @@ def test_a_file_that_is_too_large_to_be_kept_is_not_changed(tmp_path: Path) -> N
         assert any("at most" in why for why in ended.refused.values())
     finally:
         made.supervision.close()
+
+
+def test_of_supervisors_without_a_command_the_last_few_stay_and_any_begins_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "MOST_AT_REST", 2)
+    made = [Commands(tmp_path / name) for name in "abc"]
+
+    def begun() -> list[bool]:
+        return [one.supervision.begun for one in made]
+
+    try:
+        for one in made:
+            one.run("touch", "new")
+        assert begun() == [False, True, True]
+        assert made[0].run("rm", "new").changed == ("new",)
+        assert begun() == [True, False, True]
+        coming = made[0].supervision.watch(made[0].store, CONVERSATION, "c1_1")
+        for one in made[1:]:
+            one.run("rm", "new")
+        assert begun() == [True, True, True]
+        coming.end()
+        assert begun() == [True, False, True]
+    finally:
+        for one in made:
+            one.supervision.close()
+    assert begun() == [False] * 3
 
 
 def test_when_the_supervisor_is_killed_nothing_more_is_changed(commands: Commands) -> None:

@@ -39,23 +39,24 @@ class Sidecar:
             SandboxError: there is no such program or folder, or it may not be run.
         """
         mark, pipe = life.next_mark(), asyncio.subprocess.PIPE
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=pipe,
-                stdout=pipe,
-                stderr=pipe,
-                env={**env, MARK: mark},
-                cwd=cwd,
-                limit=MOST_LINE,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise SandboxError(
-                f"{one_line(clean(argv[0]))} could not be started: {why}.", then="Is it installed, and on the PATH?"
-            ) from error
-        life.note(process.pid)
+        with life.recording() as note:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *argv,
+                    stdin=pipe,
+                    stdout=pipe,
+                    stderr=pipe,
+                    env={**env, MARK: mark},
+                    cwd=cwd,
+                    limit=MOST_LINE,
+                    start_new_session=True,
+                )
+            except (OSError, ValueError) as error:
+                why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+                raise SandboxError(
+                    f"{one_line(clean(argv[0]))} could not be started: {why}.", then="Is it installed, and on the PATH?"
+                ) from error
+            note(process.pid)
         return cls(process, mark)
 
     @property

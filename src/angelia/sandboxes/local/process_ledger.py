@@ -1,6 +1,5 @@
 """The record of what this process runs and writes, so that the next start can end and remove what a dead one left."""
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from angelia.core.ids import sortable_id
 from angelia.core.text import one_line
+from angelia.sandboxes.local.process_folder import ProcessFolder, of_dead_processes, of_process
 from angelia.sandboxes.local.processes import PROC, bears, belonging, end, everybody, facts
 from angelia.sandboxes.port import AccessRefused
 from angelia.sandboxes.shared.tree_removal import remove_tree
@@ -18,40 +18,40 @@ DRAFT = ".angelia-"
 
 
 class Life:
-    """One sandbox in one process: a locked file `NAME.lock` and a folder `NAME` beneath `state`.
+    """One sandbox in one process: a folder `NAME` in the folder of the process beneath `state`.
 
-    The kernel drops the lock when the process dies, however it dies. Every process that is started bears the life's
-    name in its environment, and the name is on the disk before anything starts, so nothing runs that cannot be found.
+    It is dead when the process is (`process_folder`). Every process that is started bears the life's name in its
+    environment, and the name is on the disk before anything starts, so nothing runs that cannot be found.
     Nothing is flushed: only a crash of the whole machine could lose the record, and it ends the processes as well.
+    Nothing is held open: the process's one lock is all that lives need.
     """
 
     def __init__(self, state: Path) -> None:
-        """Lock a name.
+        """Begin one.
 
         Raises:
             AccessRefused: `state` cannot be written.
         """
         self._count = 0
-        try:
-            state.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock, self.name = _lock_new_name(state)
-            self._state = state
-            self.folder.mkdir(mode=0o700)
-            self._commands = os.open(
-                self.folder / "commands", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
-            )
-            os.write(self._commands, f"{_started_so_far()} {_boot()}\n".encode())
-        except OSError as error:
-            raise AccessRefused(
-                f"What runs and what is written cannot be recorded in {state}: {error.strerror}.",
-                "What is not recorded could outlive us unseen, so nothing is begun.",
-                "Give Angelia a home it can write.",
-            ) from error
+        self._state, self.name = state, sortable_id()
+        with _recorded_in(state):
+            self._process = of_process(state)
+            try:
+                self.folder.mkdir(mode=0o700)
+                record = _opened(self._commands)
+                try:
+                    os.write(record, f"{_started_so_far()} {_boot()}\n".encode())
+                finally:
+                    os.close(record)
+            except OSError:
+                remove_tree(self.folder)
+                self._process.let_go()
+                raise
 
     @property
     def folder(self) -> Path:
         """Private to this life, and removed with it."""
-        return self._state / self.name
+        return self._process.path / self.name
 
     def private(self, name: str) -> Path:
         """A folder of this life's own, made when first asked for."""
@@ -64,15 +64,29 @@ class Life:
         self._count += 1
         return f"{self.name}.{self._count}"
 
-    def note(self, pid: int) -> None:
-        """Remember its first process too, for commands that wipe their environment.
+    @contextmanager
+    def recording(self) -> Iterator[Callable[[int], None]]:
+        """What remembers the first process of a command too, for commands that wipe their environment. It is had before
+        the command is begun, so nothing begins that cannot be recorded.
 
         The start time tells it from a later process of the same number. A death in the millisecond between its start
         and this leaves what wipes its environment, and outlives it, unfound.
+
+        Raises:
+            AccessRefused: the record cannot be written, or no more files can be opened.
         """
-        known = facts(pid)
-        if known is not None:
-            os.write(self._commands, f"{pid} {known.started} {_boot()}\n".encode())
+        with _recorded_in(self._state):
+            record = _opened(self._commands)
+
+        def note(pid: int) -> None:
+            known = facts(pid)
+            if known is not None:
+                os.write(record, f"{pid} {known.started} {_boot()}\n".encode())
+
+        try:
+            yield note
+        finally:
+            os.close(record)
 
     def note_draft(self, path: Path) -> None:
         """Remember a file that is not finished yet, before it is made."""
@@ -84,16 +98,35 @@ class Life:
         (self.folder / _DRAFTS).unlink(missing_ok=True)
 
     def leave(self) -> None:
-        """Be dead: what is recorded is left to whoever comes next."""
-        os.close(self._commands)
-        os.close(self._lock)
+        """Be dead: what is recorded is left to whoever comes next, after this process where that cannot be said now."""
+        with suppress(OSError):
+            ProcessFolder(self._state).abandon(self.folder)
+            self._process.let_go()
 
     def close(self) -> None:
         """Forget everything; for when nothing runs any more."""
-        os.close(self._commands)
         remove_tree(self.folder)
-        (self._state / f"{self.name}.lock").unlink(missing_ok=True)
-        os.close(self._lock)
+        self._process.let_go()
+
+    @property
+    def _commands(self) -> Path:
+        return self.folder / "commands"
+
+
+def _opened(record: Path) -> int:
+    return os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+@contextmanager
+def _recorded_in(state: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise AccessRefused(
+            f"What runs and what is written cannot be recorded in {state}: {error.strerror}.",
+            "What is not recorded could outlive us unseen, so nothing is begun.",
+            "Give Angelia a home it can write.",
+        ) from error
 
 
 @contextmanager
@@ -119,28 +152,9 @@ async def reap_leftovers(state: Path) -> list[str]:
     Lives whose process still runs (a gateway beside a terminal) keep their lock, and are left alone.
     """
     told: list[str] = []
-    for folder in dead_lives(state):
+    for folder in of_dead_processes(state):
         told += await _end_life(folder)
     return told
-
-
-def dead_lives(state: Path) -> Iterator[Path]:
-    """The folders of lives whose process is dead, each locked while it is looked at, and forgotten after that."""
-    for lock in sorted(state.glob("*.lock")):
-        try:
-            handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:
-            continue  # closed since we looked, or another start has reaped it
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            continue
-        try:
-            yield state / lock.stem
-            lock.unlink(missing_ok=True)
-        finally:
-            os.close(handle)
 
 
 async def _end_life(folder: Path) -> list[str]:
@@ -218,21 +232,6 @@ def _started_so_far() -> int:
 def _numbers() -> int:
     """How many numbers there are for processes."""
     return int((PROC / "sys/kernel/pid_max").read_bytes())
-
-
-def _lock_new_name(state: Path) -> tuple[int, str]:
-    """Create and lock a file that no reaper has taken in the instant between the two."""
-    while True:
-        name = sortable_id()
-        handle = os.open(state / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            continue
-        if os.fstat(handle).st_nlink:
-            return handle, name
-        os.close(handle)
 
 
 def _boot() -> str:

@@ -174,7 +174,8 @@ class LocalSandbox:
     def _begun(self, start: Start, command: Command, life: Life) -> LocalRunning:
         start = replace(start, input=command.input, errors=command.errors)
         self._started += 1
-        running = LocalRunning(f"p{self._started}", start, seconds=command.seconds, begun=life.note)
+        with life.recording() as note:
+            running = LocalRunning(f"p{self._started}", start, seconds=command.seconds, begun=note)
         self._running = [*(other for other in self._running if not other.ended), running]
         return running
 
@@ -227,7 +228,8 @@ class LocalSandbox:
         confined = self._to_be_confined(command.reach)
         life = self._alive()
         start = self._confined(command, life) if confined else self._plain(command, life)
-        return await in_terminal(start, terminal, life.note)
+        with life.recording() as note:
+            return await in_terminal(start, terminal, note)
 
     def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """See the port."""

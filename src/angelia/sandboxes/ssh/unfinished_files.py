@@ -9,7 +9,8 @@ from pathlib import Path
 
 import asyncssh
 
-from angelia.sandboxes.local.process_ledger import DRAFT, Life, dead_lives, drafts_of
+from angelia.sandboxes.local.process_folder import of_dead_processes
+from angelia.sandboxes.local.process_ledger import DRAFT, Life, drafts_of
 from angelia.sandboxes.shared.tree_removal import remove_tree
 
 _LOST = (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection)
@@ -55,7 +56,7 @@ class Drafts:
         """Remove what a cut has left of our own, and what processes have left that are dead."""
         for draft in tuple(self._there):
             await self.remove(sftp, draft)
-        for folder in dead_lives(self._folder):
+        for folder in of_dead_processes(self._folder):
             await _remove_all(sftp, drafts_of(folder))
             remove_tree(folder)
 

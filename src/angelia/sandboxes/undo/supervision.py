@@ -23,6 +23,9 @@ _BEGIN = "import sys; sys.path.extend(sys.argv[2:]); from angelia.sandboxes.undo
 _ANSWER_S = 60.0
 """Until an answer must be there: most of it is the last look at what a command changed."""
 
+MOST_AT_REST = 16
+"""Supervisors without a command that go on: each is a process and an open file. One is begun in some 50 ms."""
+
 Popen = Callable[[], "subprocess.Popen[bytes]"]
 
 
@@ -35,13 +38,20 @@ class Supervision:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
-        self._numbers = 0
+        self._numbers = self._watched = 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether its process is there."""
+        return self._socket is not None
 
     def watch(self, store: UndoStore, conversation: str, call: str) -> "Watch":
         """For one command, which is not started yet."""
         quota = store.quota()
+        AT_REST.take(self)
         with self._lock:
             self._numbers += 1
+            self._watched += 1
             told = WatchTold(
                 self._numbers,
                 self._told.workspace,
@@ -71,8 +81,23 @@ class Supervision:
                     "Try again; it is begun anew.",
                 ) from error
 
+    def rest(self) -> None:
+        """A command is over. With the last of them this rests, and may be ended: the next command begins it anew."""
+        with self._lock:
+            self._watched -= 1
+            rests = not self._watched and self._socket is not None
+        for one in AT_REST.put(self) if rests else ():
+            one.end_if_at_rest()
+
+    def end_if_at_rest(self) -> None:
+        """End it, unless there is a command again."""
+        with self._lock:
+            if not self._watched:
+                self._give_up()
+
     def close(self) -> None:
         """End it. Idempotent."""
+        AT_REST.take(self)
         with self._lock:
             self._give_up()
 
@@ -123,6 +148,31 @@ class Supervision:
             self._process = None
 
 
+class AtRest:
+    """The supervisors of this process that have no command now, the one used last at the end."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._those: dict[Supervision, None] = {}
+
+    def put(self, one: Supervision) -> list[Supervision]:
+        """Add one that rests now; those that are too many, which are taken out."""
+        with self._lock:
+            self._those[one] = None
+            many = list(self._those)[:-MOST_AT_REST]
+            for unused in many:
+                del self._those[unused]
+            return many
+
+    def take(self, one: Supervision) -> None:
+        """It rests no more, if it did."""
+        with self._lock:
+            self._those.pop(one, None)
+
+
+AT_REST = AtRest()
+
+
 def begin_supervisor(told: Supervised, control: socket.socket) -> "subprocess.Popen[bytes]":
     """Start the process that serves `control`; it ends when the other end of that is closed.
 
@@ -142,7 +192,7 @@ class Watch:
         self._supervision = supervision
         self._told, self._store = told, store
         self._over = threading.Event()
-        self._launched = False
+        self._launched = self._ended = False
 
     def launch(self, popen: Popen) -> "subprocess.Popen[bytes]":
         """Start it by `popen`, on a thread of its own: what is started there is watched, and dies with that thread.
@@ -188,6 +238,14 @@ class Watch:
             SandboxError: the supervisor does not answer.
         """
         self._over.set()
+        try:
+            return self._what_changed()
+        finally:
+            if not self._ended:
+                self._ended = True
+                self._supervision.rest()
+
+    def _what_changed(self) -> WatchEnded:
         if not self._launched:
             return WatchEnded((), {}, self._told.left)
         self._launched = False

@@ -46,7 +46,9 @@ from angelia.service.places.presets import kept
 MOST_OPEN = 2000
 """Conversations at rest that stay open: some 40 kB each."""
 _DESCRIPTORS = 4
-"""Open files that a conversation holds while it rests, at most: its sandbox's lock, the record of what it runs."""
+"""Open files that a conversation holds while it rests, about: the line to a sandbox elsewhere, or to a server of tools.
+One that works on this machine holds none.
+"""
 _OTHER_DESCRIPTORS = 100
 """Open files of the rest of the process: the store, connections, what is being sent and received."""
 UNUSED_MS = 86_400_000
