@@ -1,22 +1,31 @@
 """What was said can be found, in any script."""
 
 import asyncio
+import random
+from pathlib import Path
 
 import pytest
 
 from angelia.core.content import CallStatus, Media, MediaKind, Text
-from angelia.core.entry import SystemSaid, ToolFinished, UserSaid
+from angelia.core.entry import ConversationOpened, SystemSaid, ToolFinished, UserSaid
 from angelia.core.errors import BadInput
-from angelia.core.ids import CallId, ConversationId
+from angelia.core.ids import CallId, ConversationId, new_conversation
 from angelia.core.principal import OWNER
 from angelia.store.log import word_index
-from angelia.store.log.search import search
+from angelia.store.log.search import Hit, search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql.database import Database
 from tests.store.words import answered, said
 
 pytestmark = pytest.mark.anyio
+IO = Path("/proc/self/io")
+OF_INDEX = "SELECT sum(length(block)) FROM words_data"
+
+
+def bytes_read() -> int:
+    """What this process has read so far, from the disk or from memory (proc(5))."""
+    return int(IO.read_text().split()[1])
 
 
 TEXTS = [
@@ -109,6 +118,28 @@ async def test_what_was_just_appended_is_found_while_the_index_lags(
     behind = await db.read(lambda connection: connection.execute(upto).fetchone()[0])
     assert 0 < behind < word_index.STRIDE
     assert len((await search(db, OWNER, "common", limit=1000)).hits) == 100
+
+
+@pytest.mark.skipif(not IO.exists(), reason="nobody counts what a process reads here")
+async def test_a_first_letter_is_not_gathered_from_all_words_that_begin_with_it(home: Path) -> None:
+    """Without an index of beginnings one letter of a million messages took three seconds."""
+    db = Database.open(home)
+    log, chance = Transcript(db), random.Random(1)
+    texts = ["all " + " ".join(f"h{chance.randrange(16**9):09x}" for _ in range(25)) for _ in range(2_000)]
+    await log.append(new_conversation(), [ConversationOpened("terminal", "/work"), *map(said, texts)])
+    await search(db, OWNER, "all")
+    size = await db.read(lambda connection: connection.execute(OF_INDEX).fetchone()[0])
+    db.close()
+    found, read = dict[str, tuple[Hit, ...]](), dict[str, int]()
+    for query in ("all", "h*"):
+        db = Database.open(home)
+        await db.read(lambda connection: connection.execute("SELECT 1 FROM entries LIMIT 1").fetchone())
+        before = bytes_read()
+        found[query] = (await search(db, OWNER, query, 100)).hits
+        read[query] = bytes_read() - before
+        db.close()
+    assert [one.seq for one in found["h*"]] == [one.seq for one in found["all"]] == [*range(2_001, 1_901, -1)]
+    assert read["h*"] < read["all"] + size / 4
 
 
 async def test_many_search_while_many_write(db: Database, transcript: Transcript, conversation: ConversationId) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.path_queries import UNKNOWN, real_path
-from angelia.sandboxes.guard.dotenv import dotenv_risks
 from angelia.sandboxes.guard.editor_settings import holds_settings, settings_risks
 from angelia.sandboxes.guard.git_config import GitConfigEntry, Unreadable, entries, is_harmless
 
@@ -365,11 +364,17 @@ def _hg_harmless(section: str, line: str) -> bool:
     return section in allowed and re.match(allowed[section], line) is not None
 
 
+def _dotenv_risks(text: str) -> Iterable[str]:
+    from angelia.sandboxes.guard.dotenv import dotenv_risks
+
+    return dotenv_risks(text)
+
+
 _LINES: Mapping[AutorunKind, Callable[[str], Iterable[str]]] = {
     AutorunKind.ATTRIBUTES: drivers,
     AutorunKind.HGRC: _hg_risks,
     AutorunKind.TODO: _TODO_RUNS.findall,
-    AutorunKind.DOTENV: dotenv_risks,
+    AutorunKind.DOTENV: _dotenv_risks,
     AutorunKind.REMOTE: re.compile(r".*::.*").findall,
 }
 """Which lines of a file are risks."""

@@ -4,9 +4,7 @@ Language servers, interpreters, tasks (`runOn`), servers of tools and hooks of s
 is trusted (VS Code's Workspace Trust, Zed's worktree trust, Claude Code's `settings.json`).
 """
 
-import json
 import re
-import tomllib
 from collections.abc import Iterator
 
 _NAMES = frozenset(
@@ -38,6 +36,8 @@ def settings_risks(text: str, *, toml: bool) -> frozenset[str] | None:
     >>> sorted(settings_risks('{"a": 1, "x": {"command": ["sh", "-c"]}, // said\n}', toml=False) or ())
     ['x.command = ["sh", "-c"]']
     """
+    import tomllib
+
     if not text.strip():
         return frozenset()
     try:
@@ -48,6 +48,8 @@ def settings_risks(text: str, *, toml: bool) -> frozenset[str] | None:
 
 def _jsonc(text: str) -> object:
     """JSON with comments and commas at ends, as editors read it; an object is its pairs, since names may repeat."""
+    import json
+
     bare = _TOKEN.sub(lambda found: found[0] if found[0][0] == '"' else " ", text.removeprefix("\ufeff"))
     whole = _TRAILING.sub(lambda found: found[0] if found[0][0] == '"' else "", bare)
     read: object = json.loads(whole, object_pairs_hook=_Pairs)
@@ -59,6 +61,8 @@ class _Pairs(list[tuple[str, object]]):
 
 
 def _starting(path: str, value: object) -> Iterator[str]:
+    import json
+
     pairs = value if isinstance(value, _Pairs) else value.items() if isinstance(value, dict) else None
     if pairs is not None:
         for name, inner in pairs:

@@ -21,7 +21,6 @@ from angelia.path_queries import UNKNOWN, beginning_of, is_file, is_link, real_p
 from angelia.sandboxes.guard import autorun
 from angelia.sandboxes.guard.autorun import AutorunFound, AutorunKind, JudgedFile
 from angelia.sandboxes.guard.git_config import Unreadable, entries, is_harmless
-from angelia.sandboxes.guard.sourced import put_on_path, sourced
 
 _TICK_NS = 20_000_000
 """Older kernels stamp with the time of the last tick, at most 10 ms ago (CONFIG_HZ=100)."""
@@ -215,6 +214,8 @@ class Fingerprint:
         for path in [path for path, one in seen.items() if one.kind is AutorunKind.SCRIPT and not one.link]:
             if os.path.basename(path).casefold() not in autorun.SHELLS:  # noqa: PTH119
                 continue
+            from angelia.sandboxes.guard.sourced import put_on_path, sourced
+
             folder = os.path.dirname(path)  # noqa: PTH120
             text = beginning_of(path, LARGEST).decode("utf-8", "surrogateescape")
             for name in sourced(text):
