@@ -126,9 +126,9 @@ def test_a_wait_names_its_end_and_how_to_stop() -> None:
 
 @pytest.mark.parametrize("word", [Writing("A"), Thinks("hm"), CallComing("shell")])
 def test_a_request_without_a_word_says_since_when_until_the_first_one_comes(word: LiveEvent) -> None:
-    silent = Awaiting("vendor:model", 1_700_000_000_000)
-    at = time.strftime("%H:%M:%S", time.localtime(1_700_000_000))
-    assert f"waiting for vendor:model since {at}; Esc stops" in " ".join(live(silent).split())
+    silent = Awaiting("vendor:model", 1_700_000_000_000, 1_700_000_600_000)
+    at, until = (time.strftime("%H:%M:%S", time.localtime(1_700_000_000 + later)) for later in (0, 600))
+    assert f"waiting for vendor:model since {at}, until {until} at most; Esc stops" in " ".join(live(silent).split())
     assert "waiting" not in live(silent, word)
     assert "waiting" not in live(silent, entry(e.ModelFailed("m", Failure(FailureKind.UNREACHABLE))))
 

@@ -28,7 +28,7 @@ async def test_whoever_watches_is_told_of_a_model_that_says_nothing(
         await chat.say("Hello?")
         assert await chat.ending() == end.Answered()
     told = [event for event in seen if isinstance(event, Awaiting)]
-    assert [event.model for event in told] == [f"{CHAT}:m"]
+    assert [(event.model, event.until - event.since) for event in told] == [(f"{CHAT}:m", 600_000)]
 
 
 async def test_a_model_that_answers_soon_is_not_told_of(tmp_path: Path) -> None:

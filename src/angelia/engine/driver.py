@@ -46,7 +46,9 @@ logger = logging.getLogger("angelia.engine")
 
 
 class BoundModel(Struct, frozen=True):
-    """One model of the chain, ready to be asked; `credentials` is its pool, `refresh` renews it where it can be."""
+    """One model of the chain, ready to be asked; `credentials` is its pool, `refresh` renews it where it can be. It is
+    waited for `first_byte` seconds, 0 where nobody says.
+    """
 
     profile: Profile
     session: ProviderSession
@@ -56,6 +58,7 @@ class BoundModel(Struct, frozen=True):
     credentials: tuple[Credential, ...]
     cost: Cost
     refresh: Refresh | None = None
+    first_byte: float = 0.0
 
 
 class Settings(Struct, frozen=True):
@@ -176,7 +179,7 @@ class Driver:
         match effect:
             case m.AskModel():
                 bound = self._bound
-                asking = ModelCall(self._log, self._live, bound.session, self._credential(bound), bound.cost)
+                asking = ModelCall(self._log, bound.session, self._credential(bound), bound.cost, bound.first_byte)
                 asked = asking.ask(effect, bound.setup, self._turn.setup, self._request, lease)
                 if came := await self._interruptibly(asked):
                     await self._record(came, lease)

@@ -56,10 +56,13 @@ class Resting(Struct, frozen=True):
 
 
 class Awaiting(Struct, frozen=True):
-    """The request to `model` that went out at `since` (Unix milliseconds) has brought nothing yet."""
+    """The request to `model` that went out at `since` has brought nothing yet, and is given up at `until`: both in Unix
+    milliseconds, 0 where nobody says.
+    """
 
     model: str
     since: int
+    until: int = 0
 
 
 class Compacting(Struct, frozen=True):

@@ -14,7 +14,7 @@ from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import call_id
 from angelia.core.text import clean
-from angelia.engine.live import Awaiting, CallComing, Live, Thinks, Writing
+from angelia.engine.live import Awaiting, CallComing, Thinks, Writing
 from angelia.engine.log import Log
 from angelia.engine.machine import AskModel
 from angelia.engine.reply_files import named_by
@@ -31,9 +31,13 @@ Cost = Callable[[e.Usage], Awaitable[int]]
 class ModelCall:
     """Asks one model once."""
 
-    def __init__(self, log: Log, live: Live, session: ProviderSession, credential: Credential, cost: Cost) -> None:
+    def __init__(
+        self, log: Log, session: ProviderSession, credential: Credential, cost: Cost, first_byte: float = 0.0
+    ) -> None:
+        """`first_byte` is how many seconds the provider waits for it, 0 where that is not known."""
         self._log = log
-        self._live = live
+        self._live = log.live
+        self._first_byte_ms = round(first_byte * 1000)
         self._session = session
         self._credential = credential
         self._cost = cost
@@ -76,7 +80,8 @@ class ModelCall:
 
     async def _stream(self, request: ModelRequest, since: int) -> Reply:
         """The reply. Whoever watches is told when nothing has come of the request for a while."""
-        silent = Awaiting(request.profile.name, since)
+        until = since + self._first_byte_ms if self._first_byte_ms else 0
+        silent = Awaiting(request.profile.name, since, until)
         telling = asyncio.get_running_loop().call_later(QUIET_S, self._live.emit, silent)
         try:
             return await self._pieces(request, telling)

@@ -7,7 +7,8 @@ from angelia.engine.live import Awaiting, Resting
 
 def awaiting_words(event: Awaiting, stop: str) -> str:
     """A request of which nothing has come; `stop` is what ends it at this door."""
-    return f"waiting for {event.model} since {_clock(event.since)}; {stop}"
+    end = f", until {_clock(event.until)} at most" if event.until else ""
+    return f"waiting for {event.model} since {_clock(event.since)}{end}; {stop}"
 
 
 def resting_words(event: Resting, stop: str) -> str:

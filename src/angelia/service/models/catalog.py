@@ -144,6 +144,7 @@ class ModelCatalog:
             credentials=credentials,
             cost=self._cost(known, vendor),
             refresh=self._refresh(vendor),
+            first_byte=self.timeouts.first_byte if context.server else 0.0,
         )
 
     def _fallback(self, known: Profile, vendor: Vendor, context: ProviderContext) -> Provider | None:
