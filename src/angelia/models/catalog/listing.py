@@ -27,12 +27,13 @@ PROBE_SECONDS = 0.5
 """How long a server on this machine may take to say that it is there."""
 
 
-_SILENT = re.compile(
+_SILENT = (
     r"embed|rerank|moderation|whisper|transcri|diari[sz]|(^|[-_/])(tts|asr)([-_/]|$)|dall-e|sora|imagen|veo-|image-gen"
-    r"|(gpt|grok|chatgpt)(-[\w.]+)*-(image|video|imagine)|realtime|text-to-|speech|^(babbage|davinci)-",
-    re.IGNORECASE,
+    r"|(gpt|grok|chatgpt)(-[\w.]+)*-(image|video|imagine)|realtime|text-to-|speech|^(babbage|davinci)-"
 )
-"""Names of models that answer no conversation, where vendors do not say what theirs do (OpenAI, Groq, xAI, Gemini)."""
+"""A pattern of names: models that answer no conversation, where vendors do not say what theirs do (OpenAI, Groq, xAI,
+Gemini).
+"""
 _OTHER_TYPES = {"embedding", "embeddings", "image", "audio", "moderation", "rerank", "transcribe", "video"}
 """What Together and LM Studio call models that answer no conversation."""
 
@@ -95,7 +96,7 @@ def _speaks(row: Mapping[str, Any]) -> bool:
         return False
     if isinstance(gives, list):  # OpenRouter
         return "text" in gives
-    return not _SILENT.search(str(name))
+    return not re.search(_SILENT, str(name), re.IGNORECASE)
 
 
 def _listed(row: Mapping[str, Any]) -> ListedModel:

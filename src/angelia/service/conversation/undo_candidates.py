@@ -11,7 +11,7 @@ _GLOBS = frozenset("*?[")
 _MOST = 200
 _PASSED_ON = frozenset({"cat", "tee", "base64"})
 """Programs to which a here-document is content. To others (`xargs rm`, `ed`) it may be names."""
-_DOCUMENT = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1((?:\\\n|[^\n])*)\n(?:.*?\n)??\t*\2$", re.DOTALL | re.MULTILINE)
+_DOCUMENT = r"(?sm)<<-?[ \t]*(['\"]?)(\w+)\1((?:\\\n|[^\n])*)\n(?:.*?\n)??\t*\2$"
 
 
 def candidates(command: Command, workspace: Path, home: Path, *, here: bool) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def candidates(command: Command, workspace: Path, home: Path, *, here: bool) -> 
 def _paths(piece: str, cwd: Path, *, here: bool) -> Iterator[str]:
     """Files are written by here-documents: were their words looked at, each would be a question elsewhere."""
     if piece.partition(" ")[0] in _PASSED_ON:
-        piece = _DOCUMENT.sub(r"\3", piece)
+        piece = re.sub(_DOCUMENT, r"\3", piece)
     try:
         words = shlex.split(piece.replace("\\\n", " ").replace(">", " ").replace("|", " "))
     except ValueError:

@@ -26,9 +26,9 @@ from angelia.service.secrets.system_keyring import SystemKeyring
 from angelia.service.settings.private_file import write_private
 
 FILE = "keys/secrets.json"
-_HANDLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*(/[A-Za-z0-9][A-Za-z0-9._@+-]*)*")
-_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HANDLE = r"[A-Za-z0-9][A-Za-z0-9._@+-]*(/[A-Za-z0-9][A-Za-z0-9._@+-]*)*"
+_HOST = r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+"
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 _PORTS = {"https": 443, "http": 80}
 _KNOWN_CODE_S = 120.0
 """For so long a code that was made is kept from being shown: sites take one for a minute or so."""
@@ -210,19 +210,19 @@ def site_origin(written: str) -> str:
         host, port = (parts.hostname or "").encode("idna").decode(), parts.port
     except ValueError:
         host, port, parts = "", None, urlsplit("")
-    if parts.scheme not in _PORTS or not _HOST.fullmatch(host):
+    if parts.scheme not in _PORTS or not re.fullmatch(_HOST, host):
         raise BadInput(f"{written!r} is no site.", then="Name it by its address, such as https://github.com")
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" + (f":{port}" if port and port != _PORTS[parts.scheme] else "")
 
 
 def _check(handle: str, secret: KeptSecret) -> None:
-    if not _HANDLE.fullmatch(handle) or len(handle) > 100:
+    if not re.fullmatch(_HANDLE, handle) or len(handle) > 100:
         why = "It is made of letters, digits and . _ @ + -, in parts with / between."
         raise BadInput(f"{handle!r} is no handle for a secret.", why, "Such as github/password.")
     if not secret.value:
         raise BadInput("Nothing was given, so nothing was kept.")
-    if secret.variable and not _VARIABLE.fullmatch(secret.variable):
+    if secret.variable and not re.fullmatch(_VARIABLE, secret.variable):
         raise BadInput(f"{secret.variable!r} is no name of a variable.", then="Such as GITHUB_TOKEN.")
     if secret.variable and secret.kind == "text" and len(secret.value) < SHORTEST:
         raise BadInput(
