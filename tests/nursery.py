@@ -281,6 +281,7 @@ def _server() -> socket.socket:
 
 def main(descriptor: int) -> None:
     """Bear children until nobody is left who asks for any, and tell how each ends."""
+    sys.path[:] = [one for one in sys.path if one != str(ROOT)]  # `angelia` has no folder there
     for name in WARM:
         import_module(name)
     _work_out_what_is_kept()

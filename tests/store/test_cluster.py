@@ -44,7 +44,7 @@ def shared_by_two(state: ClusterState) -> bool:
 
 async def angelia(cluster: Cluster, *words: str) -> str:
     """What a command says that is given on the first machine."""
-    run = await nursery.run(words, cluster.environ(1))
+    run = await nursery.run(words, {**cluster.environ(1), "PYTHONPATH": ""})
     assert (run.status, run.stderr) == (0, ""), run.stdout + run.stderr
     return run.stdout
 
