@@ -24,6 +24,7 @@ class DeliveryDispatcher:
     def __init__(self, stores: DeliveryStores, wait: Wait) -> None:
         self._stores, self._wait = stores, wait
         self._lines: dict[str, OpenChannel] = {}
+        self._known: dict[str, OpenChannel] = {}
         self._writers: dict[tuple[str, str], tuple[ChatWriter, asyncio.Task[None]]] = {}
         self._news = asyncio.Event()
         self._version = -1
@@ -31,7 +32,7 @@ class DeliveryDispatcher:
 
     def connect(self, line: OpenChannel) -> None:
         """Deliver through this channel from now on."""
-        self._lines[line.channel.door] = line
+        self._lines[line.channel.door] = self._known[line.channel.door] = line
         self._news.set()
 
     async def disconnect(self, door: str) -> None:
@@ -63,6 +64,12 @@ class DeliveryDispatcher:
             KeyError: there is none.
         """
         return self._lines[door]
+
+    def known(self, door: str) -> OpenChannel | None:
+        """The channel of a name that is open here, or was until another machine took it over: what its network shows,
+        and what is set of it, holds for turns that go on here. None where it never was.
+        """
+        return self._known.get(door)
 
     def has(self, door: str) -> bool:
         """Whether a channel of this name is open."""

@@ -181,18 +181,20 @@ class Gateway:
     async def admits(self, door: str, head: WebHead) -> int | WebResponse:
         """How many bytes may be brought to a channel's webhook by who begins so; a door without one is not found."""
         line = self._lines.get(door)
-        if line is None and self.is_elsewhere(door):
-            return WebResponse(503)  # the network brings it again, and perhaps to the machine that has the channel
         if line is None or not isinstance(line.channel, HasWebhook):
-            return WebResponse(404)
+            return self._not_here(door)
         return await line.channel.admits(head)
 
     async def web(self, door: str, request: WebRequest) -> WebResponse:
         """What came to a channel's webhook; a door without one is not found."""
         line = self._lines.get(door)
         if line is None or not isinstance(line.channel, HasWebhook):
-            return WebResponse(404)
+            return self._not_here(door)
         return await line.channel.web(request)
+
+    def _not_here(self, door: str) -> WebResponse:
+        """A network that is told to come later brings it again, and perhaps to the machine that has the channel."""
+        return WebResponse(503 if self.is_elsewhere(door) else 404)
 
     def cut_off(self, door: str, status: int) -> None:
         """What a network brings it brings again; what strangers begin and never finish is no news."""
@@ -261,9 +263,9 @@ class Gateway:
         finally:
             self._hearing[door] -= 1
             self._drained.set()
-        standing = self.standings[door]
-        self.standings[door] = replace(standing, heard=standing.heard + 1)
-        self._changed()
+        if standing := self.standings.get(door):  # none is left where the channel went meanwhile
+            self.standings[door] = replace(standing, heard=standing.heard + 1)
+            self._changed()
         return word
 
     async def _rouse(self, line: OpenChannel) -> None:

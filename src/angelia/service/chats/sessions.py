@@ -132,6 +132,31 @@ class ChatSessions:
         self._open.move_to_end(conversation)
         return found.session
 
+    async def driven(self, conversation: ConversationId, door: str) -> Session | None:
+        """A stored conversation, open and driven as its channel has it; None where that channel is not open here, or
+        went while it was opened: then nothing is kept of it here, since whoever has the channel now drives it.
+
+        Raises:
+            NotFound, CodecError, ConfigError, SandboxError: as `session` and `work`.
+        """
+        if not self._dispatcher.has(door):
+            return None
+        session = await self.session(conversation)
+        if not self._dispatcher.has(door):
+            await self._leave_to_others(session)
+            return None
+        with self.held(session):
+            await self.work(session, self._dispatcher.line(door))
+        return session
+
+    async def _leave_to_others(self, session: Session) -> None:
+        """Let go of one whose channel went, unless something is under way here: that is let go of at its end."""
+        conversation = session.conversation
+        goes_on = self._held[conversation] or (conversation in self._worked and not session.at_rest)
+        if not goes_on and (one := self._open.pop(conversation, None)):
+            self._leaving[conversation] = leaving = self.spawn(self._let_go(one))
+            await asyncio.wait([leaving])
+
     @contextmanager
     def held(self, session: Session) -> Iterator[None]:
         """Keep one open meanwhile, whoever else has to be opened: something for it is on its way in."""
@@ -214,7 +239,7 @@ class ChatSessions:
         """
         for one in dict.fromkeys((door, *self._dispatcher.doors)):
             found = await owner_chat(self.services.key_value, one)
-            if found and self._dispatcher.has(one) and found[1] in await self.owners(one):
+            if found and self._dispatcher.known(one) and found[1] in await self.owners(one):
                 return found[0]
         return None
 
@@ -223,8 +248,9 @@ class ChatSessions:
         return frozenset(owners_among(await self.services.admission.roles.at(door, self.settings(door))))
 
     def settings(self, door: str) -> ChannelSettings:
-        """What is set of a channel; the usual where it is not open."""
-        return self._dispatcher.line(door).settings if self._dispatcher.has(door) else ChannelSettings()
+        """What is set of a channel; the usual where it never was open here."""
+        known = self._dispatcher.known(door)
+        return known.settings if known else ChannelSettings()
 
     def open_sessions(self) -> list[Session]:
         """The conversations that are open in this process; one with a turn that is open is among them."""
@@ -333,7 +359,7 @@ class ChatSessions:
             return Approvers((OWNER,), role=role)
         if kind is e.QuestionKind.CHOICE:
             return Approvers(tuple(dict.fromkeys((OWNER, first.principal))), first.address, role)
-        if first.principal == OWNER or not self._dispatcher.has(first.address.door):
+        if first.principal == OWNER or not self._dispatcher.known(first.address.door):
             return Approvers((OWNER,), first.address, role)
         there = await self.owners_address(first.address.door)
         return Approvers((OWNER,), there, role) if there else Approvers(role=role)
@@ -347,7 +373,7 @@ class ChatSessions:
 
     async def _ask(self, session: Session) -> None:
         first = session.turn.opener
-        if first is None or not self._dispatcher.has(first.address.door):
+        if first is None or not self._dispatcher.known(first.address.door):
             return
         entries = session.log.entries
         known = {entry.fact.id for entry in entries if isinstance(entry.fact, e.DeliveryQueued)}
@@ -365,8 +391,9 @@ class ChatSessions:
             await session.record(e.ApprovalRefused(asked.call, ANGELIA, why))
             return
         whom = await self._whom(session) if permission else ""
-        there = approvers.address
-        line, store = self._dispatcher.line(there.door), self.services.intake.to_media
+        there, store = approvers.address, self.services.intake.to_media
+        line = self._dispatcher.known(there.door)
+        assert line is not None  # it is where the turn was opened, or where the owner wrote
         queued: list[e.AnyFact] = [await asked_in_chat(session.conversation, there, asked, (line, whom), store)]
         if permission and first.principal != OWNER:
             queued.append(told_to_guest(session.conversation, first.address, asked))

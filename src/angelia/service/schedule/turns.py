@@ -22,13 +22,16 @@ _AT_ONCE = 4
 """Turns that are driven side by side where nobody can be asked; the others wait, begun in the log."""
 
 
-async def drive_in_chat(gateway: Gateway, occurrence: Occurrence, door: str) -> None:
-    """Drive a turn as its chat's own, until it ends; `door` is open here."""
-    session = await gateway.chat_sessions.session(occurrence.conversation)
-    with gateway.chat_sessions.held(session):
-        await gateway.chat_sessions.work(session, gateway.dispatcher.line(door))
-        await session.log.refresh()
-        await session.settled()
+async def drive_in_chat(gateway: Gateway, occurrence: Occurrence, door: str) -> Session | None:
+    """Drive a turn as its chat's own, until it ends; None where `door` is not open here, or went before it was begun:
+    whoever has the channel now drives it.
+    """
+    session = await gateway.chat_sessions.driven(occurrence.conversation, door)
+    if session is not None:
+        with gateway.chat_sessions.held(session):
+            await session.log.refresh()
+            await session.settled()
+    return session
 
 
 class TurnSources(Struct, frozen=True):
@@ -58,13 +61,14 @@ class ScheduledTurns:
         """
         address = schedule.scheduled.address if schedule else e.Address("terminal")
         if self._gateway:
-            while self._gateway.is_elsewhere(address.door):  # who has the channel drives it (`BegunElsewhere`)
-                if not await self._sources.schedules.is_open(occurrence):
+            while True:
+                if await drive_in_chat(self._gateway, occurrence, address.door) is not None:
+                    return
+                if not self._gateway.is_elsewhere(address.door):
+                    break
+                if not await self._sources.schedules.is_open(occurrence):  # its driver is `BegunElsewhere` there
                     return
                 await wait(None, LOOK_S)
-            if self._gateway.dispatcher.has(address.door):
-                await drive_in_chat(self._gateway, occurrence, address.door)
-                return
         here = self._sources.conversations.sessions.get(occurrence.conversation)
         if here:  # a person has it open in this process, and it is driven there
             await here.log.refresh()

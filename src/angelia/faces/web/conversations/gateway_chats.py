@@ -13,8 +13,4 @@ class GatewayChats:
 
     async def drive(self, conversation: ConversationId, door: str) -> Session | None:
         """As the gateway drives it: with its channel's model, people and questions."""
-        if not self._gateway.dispatcher.has(door):
-            return None
-        session = await self._gateway.chat_sessions.session(conversation)
-        await self._gateway.chat_sessions.work(session, self._gateway.dispatcher.line(door))
-        return session
+        return await self._gateway.chat_sessions.driven(conversation, door)
