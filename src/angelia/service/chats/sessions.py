@@ -60,6 +60,10 @@ _FOLDER_ELSEWHERE = (
 )
 _REST_S = 0.2
 """How often it is looked whether a conversation rests that is to be let go."""
+_ROUSED_AT_ONCE = 16
+"""Conversations that are gone on with side by side at a start: most of the time they wait, for a sandbox, a server of
+tools or the store, and each one's log is in memory meanwhile.
+"""
 
 logger = logging.getLogger("angelia.chats")
 
@@ -90,7 +94,7 @@ class ChatSessions:
         self._held = Counter[ConversationId]()
         self._leaving: dict[ConversationId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._opening = asyncio.Lock()
+        self._opening: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
         self._employing: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
 
     async def at(self, chat_key: ChatKey) -> Session | None:
@@ -120,7 +124,7 @@ class ChatSessions:
             NotFound: it was erased.
             CodecError: an entry cannot be read by this version.
         """
-        async with self._opening:
+        async with self._opening.setdefault(conversation, asyncio.Lock()):
             if conversation not in self._open:
                 if leaving := self._leaving.get(conversation):
                     await asyncio.wait([leaving])  # its place is not to be taken from under its successor
@@ -208,17 +212,31 @@ class ChatSessions:
         """Go on with every turn of a channel that an earlier life left open, and with every helper that it left at
         work; returns in how many conversations.
         """
-        found = 0
-        for reached in await self.services.doors.of_door(OWNER, line.channel.door):
-            try:
-                log = await self.services.transcript.entries(reached.conversation)
-                turn = await in_slices(folding(Turn(), log))
-                if turn.opened or turn.unread or any(one.child for one in BackgroundWork().now(log)):
-                    found += 1
-                    await self.work(await self.session(reached.conversation), line)
-            except AngeliaError as error:
-                logger.warning("conversation %s cannot be gone on with: %s", reached.conversation, error)
-        return found
+        reached = await self.services.doors.of_door(OWNER, line.channel.door)
+        waiting = iter(dict.fromkeys(one.conversation for one in reached))
+
+        async def some() -> int:
+            return sum([await self._roused(conversation, line) for conversation in waiting])
+
+        async with asyncio.TaskGroup() as side_by_side:
+            found = [side_by_side.create_task(some()) for _ in range(_ROUSED_AT_ONCE)]
+        return sum(task.result() for task in found)
+
+    async def _roused(self, conversation: ConversationId, line: OpenChannel) -> bool:
+        """Whether there was something to go on with, and it could be."""
+        try:
+            log = await self.services.transcript.entries(conversation)
+            turn = await in_slices(folding(Turn(), log))
+            if not (turn.opened or turn.unread or any(one.child for one in BackgroundWork().now(log))):
+                return False
+            await self.work(await self.session(conversation), line)
+        except AngeliaError as error:
+            logger.warning("conversation %s cannot be gone on with: %s", conversation, error)
+        except Exception as error:
+            logger.exception("conversation %s is not gone on with, by a fault of ours", conversation, exc_info=error)
+        else:
+            return True
+        return False
 
     async def remember_owner(self, address: e.Address, sender: str) -> None:
         """Where the owner last wrote to us in private through a door: questions of ours go there."""

@@ -1,0 +1,84 @@
+"""What an earlier life left open is gone on with side by side: one that hangs, or faults, holds nobody up."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from angelia.core import entry as e
+from angelia.core.ids import ConversationId
+from angelia.service.chats import sessions
+from angelia.testing.channels.recording_channel import FarEnd
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, hang, say
+from tests.chats.town import OPEN, Town, town
+
+pytestmark = pytest.mark.anyio
+
+CHATS = tuple(f"{number}" for number in range(1, 4))
+
+
+async def left_open(folder: Path, server: ModelServer) -> None:
+    """A life in which each chat has said something that was never answered; the last chat was there last."""
+    async with town(folder, server, FarEnd()) as life:
+        for count, chat in enumerate(CHATS, 1):
+            await life.says("Are you there?", chat=chat)
+            await server.when(lambda server, count=count: len(server.requests) == count)  # type: ignore[misc]  # bound now
+
+
+async def conversation_of(life: Town, chat: str) -> ConversationId:
+    """Where a chat is."""
+    found = await life.app.doors.conversation(e.Address("chat", chat))
+    assert found is not None
+    return found
+
+
+async def test_a_conversation_that_hangs_at_the_start_holds_up_no_other(tmp_path: Path) -> None:
+    step: list[Step] = [hang()]
+    async with ModelServer(lambda _: step[0]) as server:
+        await left_open(tmp_path, server)
+        step[0], far = say("Here I am again."), FarEnd()
+        async with town(tmp_path, server, far) as life:
+            hanging = life.gateway.chat_sessions._employing.setdefault(
+                await conversation_of(life, CHATS[-1]), asyncio.Lock()
+            )
+            async with hanging:
+                for chat in CHATS[:-1]:
+                    await life.answered(1, chat)
+                assert far.texts(CHATS[-1]) == []
+            await life.answered(1, CHATS[-1])
+
+
+async def test_no_more_are_begun_at_once_than_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "_ROUSED_AT_ONCE", 2)
+    step: list[Step] = [hang()]
+    async with ModelServer(lambda _: step[0]) as server:
+        await left_open(tmp_path, server)
+        step[0], far = say("Here I am again."), FarEnd()
+        async with town(tmp_path, server, far) as life:
+            found = life.gateway.chat_sessions
+            locks = [asyncio.Lock() for _ in CHATS]
+            for chat, lock in zip(CHATS, locks, strict=True):
+                await lock.acquire()
+                found._employing[await conversation_of(life, chat)] = lock
+            for _ in range(50):  # what a third one reads before it waits is read by now
+                await life.app.db.read(lambda connection: connection.execute("SELECT 1").fetchone())
+            assert len(found.open_sessions()) == 2
+            for lock in locks:
+                lock.release()
+            for chat in CHATS:
+                await life.answered(1, chat)
+
+
+async def test_a_fault_at_one_conversation_ends_the_start_of_no_other(tmp_path: Path) -> None:
+    step: list[Step] = [hang()]
+    broken = replace(OPEN, chats={CHATS[-1]: None})  # what makes it fault
+    async with ModelServer(lambda _: step[0]) as server:
+        await left_open(tmp_path, server)
+        step[0], far = say("Here I am again."), FarEnd()
+        async with town(tmp_path, server, far, settings=broken) as life:
+            for chat in CHATS[:-1]:
+                await life.answered(1, chat)
+            assert far.texts(CHATS[-1]) == []
+    assert "is not gone on with, by a fault of ours" in (tmp_path / "home" / "angelia.log").read_text()
