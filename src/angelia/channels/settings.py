@@ -77,3 +77,11 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     unsure: Literal["repeat", "keep"] = "repeat"
     stream: bool = True
     workspace: str = ""
+
+    @property
+    def accounts(self) -> tuple[Secret | str, ...]:
+        """What leads to the account there: two channels of one network that have one of these in common are one account
+        under two names, and each would take the other's messages. Its `token`, if it has one; others say otherwise.
+        """
+        token = getattr(self, "token", None)
+        return (token,) if isinstance(token, Secret) else ()

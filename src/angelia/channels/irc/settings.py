@@ -38,6 +38,11 @@ class IrcSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     identity: Literal["account", "mask", "nick"] = "account"
     line_seconds: float = 2.0
 
+    @property
+    def accounts(self) -> tuple[Secret | str, ...]:
+        """The nick on its server: a password may be that of several."""
+        return (f"{self.nick}@{self.server}:{self.port}".lower(),)
+
 
 class IrcWaits(Struct, frozen=True):
     """Seconds: for the `answer` to what was sent; in `silence` until the connection is taken for dead (under 90); as a

@@ -33,6 +33,11 @@ class SlackSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     command: str = "/angelia"
     api: str = "https://slack.com/api"
 
+    @property
+    def accounts(self) -> tuple[Secret | str, ...]:
+        """The bot; over a socket the app as well, each of whose connections is given some of all that it hears."""
+        return (self.token, self.app_token) if self.transport == "socket" else (self.token,)
+
 
 class SlackWaits(Struct, frozen=True):
     """Seconds: for the next byte of the `answer` to a send, and of a `step` that nobody sees; in `silence` until the

@@ -37,6 +37,11 @@ class WhatsAppSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True)
     api: str = "https://graph.facebook.com"
     version: str = "v25.0"
 
+    @property
+    def accounts(self) -> tuple[Secret | str, ...]:
+        """The number: one token may be for several."""
+        return (self.phone,)
+
 
 class WhatsAppWaits(Struct, frozen=True):
     """Seconds: for the next byte of an `answer`; between two looks (`look`) at whether the Graph API is there, which

@@ -17,10 +17,11 @@ from angelia.channels.health import ConnectionHealth, Health
 from angelia.channels.incoming import Envelope
 from angelia.channels.port import ChannelContext
 from angelia.channels.registry import find_channel, open_channel, read_settings
-from angelia.channels.settings import Secret
+from angelia.channels.settings import ChannelSettings, Secret
 from angelia.channels.webhooks import HasWebhook, WebHead, WebRequest, WebResponse
 from angelia.core.content import Media
 from angelia.core.errors import AngeliaError, BadInput, ConfigError
+from angelia.service.chats.accounts import require_own_account, require_own_accounts
 from angelia.service.chats.delivery import DeliveryStores
 from angelia.service.chats.dispatcher import DeliveryDispatcher
 from angelia.service.chats.inbound import Inbound
@@ -91,6 +92,7 @@ class Gateway:
         self.chat_sessions = ChatSessions(services, self.dispatcher)
         self._inbound = Inbound(self.chat_sessions)
         self._lines: dict[str, OpenChannel] = {}
+        self._configured: dict[str, ChannelSettings] = {}
         self.standings: dict[str, ChannelStatus] = {}
         self.shared: frozenset[str] = frozenset()
         """Channels that this machine or another serves, or is about to."""
@@ -106,7 +108,7 @@ class Gateway:
         something else begins turns: signals, mailboxes, folders.
 
         Raises:
-            ConfigError: there are none, or one is wrong; names the setting.
+            ConfigError: there are none, or one is wrong, or two are one account; names the setting, or both.
             MissingPart: a channel needs an extra.
             BadInput: a gateway of this home runs already.
         """
@@ -117,8 +119,8 @@ class Gateway:
         are looked at whether they can be. Raises as `open`.
         """
         wanted = self._wanted(only)
-        for door in wanted:
-            self.line(door)
+        self._configured = {door: self.line(door).settings for door in wanted}
+        require_own_accounts(self._configured)
         self._alone = alone_in(self._services.home)
         return wanted
 
@@ -240,8 +242,15 @@ class Gateway:
     # -- one channel --------------------------------------------------------------------------------------------------
 
     async def _run(self, line: OpenChannel) -> None:
-        """Stay connected. A channel that faults is begun again, later each time; one that is not let in is not."""
+        """Stay connected. A channel that faults is begun again, later each time; one that is not let in is not, nor is
+        one that turns out to be the account of another one.
+        """
         door, faults = line.channel.door, 0
+        try:
+            await require_own_account(door, self._configured, self._services.tokens.find)
+        except ConfigError as twice:
+            self._report(door, Health(ConnectionHealth.STOPPED, str(twice)))
+            return
         while True:
             try:
                 await line.channel.run(partial(self._hear, line))

@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 from angelia.channels.failures import ChannelError, LoginFailed
-from angelia.core.errors import AngeliaError, MissingPart
+from angelia.channels.settings import ChannelSettings
+from angelia.core.errors import AngeliaError, ConfigError, MissingPart
 from angelia.core.person_role import PersonRole
 from angelia.core.unambiguous import claimed
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.service.app import App
+from angelia.service.chats.accounts import require_own_account
 from angelia.service.chats.channel_setup import identity
 from angelia.service.chats.gateway import Gateway
 from angelia.service.chats.open_channel import OpenChannel
@@ -23,11 +25,13 @@ async def look_at_channels(app: App) -> AsyncIterator[CheckResult]:
     channels = app.loaded.config.channels
     if not channels:
         yield absent("channels", "none is configured", "`angelia channels add telegram` sets one up")
+    before: dict[str, ChannelSettings] = {}
     for door in channels:
-        yield await _look(app, door)
+        yield await _look(app, door, before)
 
 
-async def _look(app: App, door: str) -> CheckResult:
+async def _look(app: App, door: str, before: dict[str, ChannelSettings]) -> CheckResult:
+    """`before` are those that were looked at and are to be opened; this one is added to them."""
     about = f"channel {door}"
     try:
         line = Gateway(app.chat_services).line(door)
@@ -38,6 +42,12 @@ async def _look(app: App, door: str) -> CheckResult:
     if not line.settings.enabled:
         await line.channel.close()
         return absent(about, "disabled", f"`angelia channels enable {door}` opens it again")
+    before[door] = line.settings
+    try:
+        await require_own_account(door, before, app.tokens.find)
+    except ConfigError as twice:
+        await line.channel.close()
+        return broken(about, f"{twice.what} {twice.why}", twice.then)
     try:
         async with asyncio.timeout(SECONDS):
             who = await identity(line.channel)
