@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> int:
         return 0 if chosen else 2
     with tempfile.TemporaryDirectory() as folder:
         copy = copied(Path(folder))
-        if ended := pytest_ends(copy, sorted({row.test for row in chosen})):
+        if ended := pytest_ends(copy, sorted({row.test for row in chosen}), as_it_is=True):
             print(f"The tests do not pass as it is (pytest ended with {ended}).")
             return 1
         alive = [said for row in chosen if (said := survives(copy, row))]
@@ -83,12 +83,12 @@ def survives(copy: Path, row: Mutant) -> str:
     return why
 
 
-def pytest_ends(copy: Path, tests: Sequence[str]) -> int:
-    """The status of a run in the copy, whose package comes before the installed one."""
+def pytest_ends(copy: Path, tests: Sequence[str], *, as_it_is: bool = False) -> int:
+    """The status of a run in the copy, whose package comes before the installed one; what it said, where that is odd."""
     argv = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
     env = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     ended = subprocess.run(argv, cwd=copy, env=env, capture_output=True, text=True, check=False)
-    if ended.returncode not in (0, RED):
+    if ended.returncode not in ((0,) if as_it_is else (0, RED)):
         print(ended.stdout[-2000:], ended.stderr[-2000:])
     return ended.returncode
 

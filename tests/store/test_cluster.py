@@ -44,7 +44,7 @@ def shared_by_two(state: ClusterState) -> bool:
 
 async def angelia(cluster: Cluster, *words: str) -> str:
     """What a command says that is given on the first machine."""
-    run = await nursery.run(words, {**cluster.environ(1), "PYTHONPATH": ""})
+    run = await nursery.run(words, cluster.environ(1))
     assert (run.status, run.stderr) == (0, ""), run.stdout + run.stderr
     return run.stdout
 
@@ -135,7 +135,9 @@ async def test_what_one_machine_schedules_and_another_begins_is_answered_by_who_
         await cluster.add(children)
         await cluster.until(shared_by_two)
         cluster.said["bird"].append("scheduled")
-        await angelia(cluster, "schedule", "add", "in 1 second", "Be scheduled", "--to", "bird", "--yes")
+        (work := tmp_path / "work").mkdir()
+        there = ("-C", str(work), "--to", "bird", "--yes")
+        await angelia(cluster, "schedule", "add", "in 1 second", "Be scheduled", *there)
         await cluster.all_answered()
         await cluster.until(lambda state: len(holders(state)) == 2)
         assert cluster.doubled() == []
