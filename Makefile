@@ -36,6 +36,7 @@ quick: setup-dev  # what is pure or in this process
 soak: setup-dev  # what kills processes, again and again; an hour of faults; properties on new examples; rules taken out
 	@for round in $$(seq $(ROUNDS)); do echo "round $$round of $(ROUNDS)"; $(BIN)/pytest -q -x $(DEADLY) || exit 1; done
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
+	ANGELIA_TESTS_EXPLORE=1 $(BIN)/pytest -q -n auto --dist loadfile --timeout 3600 -m soak
 	ANGELIA_TESTS_EXPLORE=$(EXPLORE) $(BIN)/pytest -q -n auto --timeout 3600 tests/schedule/test_clockwork.py \
 	  tests/notes/test_notes_side_by_side.py tests/delegation/test_child_crashes.py tests/web/page \
 	  tests/batches/test_batches_killed.py tests/chats/test_inbound_storms.py tests/chats/test_gateway_killed.py tests/chats/test_delivery_storms.py \
@@ -71,7 +72,7 @@ release: setup-dev  # all but the upload, in dist/: packages, a note, a bill of 
 	$(BIN)/python -m docs.release note dist
 	$(UV) build --quiet --out-dir dist
 	$(UV) export --quiet --locked --all-extras --no-dev --format cyclonedx1.5 --output-file dist/angelia-$(VERSION).cdx.json
-	$(BIN)/pytest -q tests/installing
+	ANGELIA_TESTS_EXPLORE=1 $(BIN)/pytest -q tests/installing tests/docs/test_site.py
 	$(BIN)/python -m docs.release sums dist
 	git tag --annotate v$(VERSION) --file dist/angelia-$(VERSION).md
 	@echo "Ready in dist/. Now: git push origin v$(VERSION), and $(UV) publish dist/*.whl dist/*.tar.gz"

@@ -19,7 +19,7 @@ from angelia.browsers.chromium.program import find_chromium
 from angelia.sandboxes.undo import supervision
 from angelia.service import app
 from tests import media_openers, supervisors
-from tests.examples import load_profile
+from tests.examples import TIMES, load_profile
 from tests.store.machine_network import can_be_made
 from tests.store.postgres_server import programs
 
@@ -132,8 +132,14 @@ def _import_from_another_end(config: pytest.Config) -> None:
         import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever is started by a fixture needs its part wherever that is used."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The slowest and largest are left to `make soak`, unless one is named. Whatever is started by a fixture needs its
+    part wherever that is used.
+    """
+    if not TIMES and not any("::" in given for given in config.args):
+        left = [item for item in items if item.get_closest_marker("soak")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]
     for item in items:
         for name in getattr(item, "fixturenames", ()):
             if part := NEEDED_BY_FIXTURES.get(name):

@@ -116,6 +116,7 @@ def add_up(request: ReceivedRequest) -> Step:
 
 @pytest.mark.anyio
 @pytest.mark.real("docker")
+@pytest.mark.soak
 async def test_they_are_done_in_their_containers_and_judged_by_their_own_tests(tmp_path: Path, docker: Daemon) -> None:
     lazy = HARBOR | {"tests/test.sh": "#!/bin/sh\necho 'no reward'\n"}
     half = HARBOR | {"task.toml": '[verifier]\nenv = { WANTED = "7" }\n'}

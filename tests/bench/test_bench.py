@@ -10,6 +10,7 @@ from bench.rows import Row, Target, Yardstick, cells, row
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.soak
 def test_a_quick_run_prints_a_table_of_figures_beside_yardsticks() -> None:
     argv = [sys.executable, "-m", "bench", "--quick", "--only", "startup"]
     ended = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)

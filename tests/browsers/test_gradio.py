@@ -64,6 +64,7 @@ async def gradio_app(folder: Path) -> AsyncIterator[int]:
             await process.communicate()
 
 
+@pytest.mark.soak
 async def test_a_form_in_a_frame_is_filled_in_with_a_file_and_gives_one_back(
     tools: ToolHarness, site: Site, tmp_path: Path
 ) -> None:

@@ -144,6 +144,7 @@ async def test_a_model_that_obeys_every_page_carries_nothing_out_and_keeps_nothi
         db.close()
 
 
+@pytest.mark.soak
 async def test_where_somebody_says_yes_to_everything_it_is_carried_out(
     site: Site, listener: Listener, tmp_path: Path
 ) -> None:

@@ -61,6 +61,7 @@ async def _answers(port: int) -> bool:
     return True
 
 
+@pytest.mark.soak
 async def test_a_cell_is_run_and_a_file_goes_up_and_comes_down(tools: ToolHarness, tmp_path: Path) -> None:
     (folder := tmp_path / "lab" / "files").mkdir(parents=True)
     (folder / "Work.ipynb").write_text(json.dumps(EMPTY))

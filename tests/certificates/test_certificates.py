@@ -42,6 +42,7 @@ async def test_a_disk_that_loses_what_was_synced_is_red(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.real("bwrap")
+@pytest.mark.soak
 async def test_walls_hold_here_and_without_them_it_says_so(tmp_path: Path) -> None:
     there = await walls(tmp_path, unheard)
     assert all(claim.held for claim in there), [claim for claim in there if not claim.held]

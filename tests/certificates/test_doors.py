@@ -37,6 +37,7 @@ def certificate(place: Place) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.soak
 async def test_what_can_be_seen_from_one_side_is_tried_and_certified(place: Place) -> None:
     async with TelegramServer() as network:
         telegram(place, network)

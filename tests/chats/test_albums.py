@@ -276,9 +276,7 @@ async def test_a_file_waits_for_the_words_that_announce_it_and_keeps_its_place(t
     second = queued(await gallery.media(0), number=0, after="c.t1", origin="m1_10")
     first = queued(await gallery.media(1), number=1, after="c.t1", origin="m1_9")
     await gallery.holds(second, first, queued(Text("A notice."), number=5, origin="notice"))
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.2):
-            await gallery.delivered()
+    await gallery.dies("delivery.settled")
     assert [one.text for one in gallery.seen] == ["A notice."]
     answer = e.DeliveryQueued(DeliveryId("c.t1"), HERE, (Text("Here they are:"),), "answer")
     await gallery.holds(answer, opened=True)

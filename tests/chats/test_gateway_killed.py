@@ -30,7 +30,7 @@ from tests.nursery import LivingChild, Nursery
 
 pytestmark = pytest.mark.anyio
 
-KILLS, PEOPLE = 200 if TIMES else 60, 4
+KILLS, PEOPLE = 200 if TIMES else 24, 4
 """Two hundred in `make soak`."""
 CALLS = 14
 """A life is over after at most so many requests to the network and the model; an answer takes some ten."""

@@ -25,7 +25,7 @@ from tests.examples import TIMES
 
 pytestmark = pytest.mark.anyio
 
-CHATS, MESSAGES = (100, 100) if TIMES else (40, 20)
+CHATS, MESSAGES = (100, 100) if TIMES else (20, 10)
 """Ten thousand messages in `make soak`."""
 LONG_S = 10.0
 """How long a model thinks: so long that a chat says a dozen things meanwhile."""

@@ -106,6 +106,7 @@ def test_a_picture_says_what_it_shows_and_has_colours_for_light_and_dark(picture
 
 
 @pytest.mark.real("bwrap")
+@pytest.mark.soak
 def test_the_recording_of_the_terminal_is_made_from_a_real_run() -> None:
     pictures = record.record()
     words = ["".join(text for text, *_ in row) for row in pictures[-1][1]]

@@ -81,6 +81,7 @@ async def results(folder: Path, docker: Daemon, server: ModelServer) -> dict[str
     return {one["task_name"]: one for one in found}
 
 
+@pytest.mark.soak
 async def test_tasks_of_harbor_are_done_in_their_own_containers(tmp_path: Path, docker: Daemon) -> None:
     task(tmp_path / "tasks", "sum", "Add up the beds, and write sum.txt.")
     task(tmp_path / "tasks", "apart", "Add up the beds, and write sum.txt.", APART)

@@ -107,6 +107,7 @@ class Tmux:
 
 
 @pytest.mark.real("tmux")
+@pytest.mark.soak
 def test_a_resize_while_it_is_written_leaves_each_line_once(tmp_path: Path) -> None:
     steps = [cut_after(say("\n\n".join(PARAGRAPHS)), pieces, how=How.SILENCE) for pieces in (300,)]
     with serving(tmp_path, steps) as place:

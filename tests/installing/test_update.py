@@ -97,6 +97,7 @@ def person(wheel: Path, packages: Path, tmp_path_factory: pytest.TempPathFactory
         os.kill(int((person / "systemd/pid").read_text()), signal.SIGTERM)
 
 
+@pytest.mark.soak
 async def test_a_version_that_fails_on_a_copy_is_not_taken(person: Path, packages: Path) -> None:
     build_changed(packages, UNREAD, UNREADING)
     server = Server(Place(person / ".another", person / "work"))
@@ -107,6 +108,7 @@ async def test_a_version_that_fails_on_a_copy_is_not_taken(person: Path, package
     assert (await server.do("--version")).strip() == f"angelia {NOW}"
 
 
+@pytest.mark.soak
 async def test_the_first_hour_of_a_home_server(person: Path, packages: Path) -> None:
     async with ModelServer([say("Hello."), say("Hello again.")]) as model, TelegramServer() as network:
         place = Place(person / ".angelia", person / "work", model.url)

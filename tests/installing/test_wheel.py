@@ -12,6 +12,7 @@ import pexpect
 import pytest
 
 from angelia.testing.model.steps import call, say
+from tests.examples import some
 from tests.faces.angelia import MODEL, SECONDS, Place, serving
 from tests.house.sources import ROOT
 from tests.installing.building import UV, indexes, run
@@ -77,6 +78,7 @@ def test_a_program_asks_and_is_checked_by_types(environment: Path, tmp_path: Pat
     assert "wrokspace" in checked(PROGRAM.replace("workspace=", "wrokspace="))
 
 
+@pytest.mark.soak
 def test_a_package_is_written_by_the_wheel(environment: Path, place: Place) -> None:
     made = run(environment / "bin/angelia", "new", "tool", "rain", "--in", place.work, **place.environment({}))
     assert "is written" in made
@@ -103,7 +105,7 @@ def test_the_terminal_is_in_the_core(environment: Path, tmp_path: Path) -> None:
         child.expect(pexpect.EOF)
 
 
-@pytest.mark.parametrize("way", ["uv tool", "pipx", "uv", "pip"])
+@pytest.mark.parametrize("way", some(["pip", "pipx", "uv", "uv tool"], 2))
 def test_the_command_that_it_names_for_a_part_installs_that_part(
     way: str, wheel: Path, place: Place, tmp_path: Path
 ) -> None:
@@ -143,6 +145,7 @@ def _installed(way: str, wheel: Path, given: Mapping[str, str], tmp_path: Path) 
     return venv / "bin/angelia"
 
 
+@pytest.mark.soak
 def test_the_pure_part_of_the_suite_passes_against_it(environment: Path, tmp_path: Path) -> None:
     """But for properties and for walks through all of Unicode, which say nothing about what a wheel lacks."""
     beside, python = tmp_path / "beside", environment / "bin/python"

@@ -19,7 +19,7 @@ from tests.examples import TIMES
 from tests.long.home import history, home, moves, opened, turn
 
 pytestmark = pytest.mark.anyio
-TURNS = 200 if TIMES else 60
+TURNS = 200 if TIMES else 24
 """Each brings 2 MB, and a request has 20; two hundred in `make soak`."""
 BODY = 20_000_000
 

@@ -128,6 +128,7 @@ async def test_a_server_of_the_python_library(tmp_path: Path, transport: Transpo
         assert await caller.said("rose") == "a rose"
 
 
+@pytest.mark.soak
 async def test_a_site_that_was_started_anew_has_forgotten_the_session_and_the_call_is_made_all_the_same(
     tmp_path: Path,
 ) -> None:

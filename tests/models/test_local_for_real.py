@@ -61,6 +61,7 @@ async def test_a_wish_about_the_folder_begins_with_a_look_at_it(models: Path) ->
 
 
 @pytest.mark.anyio
+@pytest.mark.soak
 async def test_what_it_has_read_of_its_prompt_is_there_in_the_next_life(models: Path) -> None:
     model = LocalModel(Path(smollm2()), small().window, models, tuple(static_chat()))
     read = []
@@ -95,6 +96,7 @@ async def test_the_text_of_a_file_reaches_it(models: Path) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("script", some(["0123456789!?{}", "请简短回答。"], 2))
+@pytest.mark.soak
 async def test_a_fresh_prompt_has_at_most_1500_tokens_whatever_the_instructions(script: str, models: Path) -> None:
     short = msgspec.structs.replace(request(said("Hello"), system=script * 2000, tools=()), max_output=3)
     made = reply(await collected(LocalProvider(small(), the_secret, models).session().ask(short, NOBODY)))

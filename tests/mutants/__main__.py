@@ -84,7 +84,7 @@ def survives(copy: Path, row: Mutant) -> str:
 
 
 def pytest_ends(copy: Path, tests: Sequence[str], *, as_it_is: bool = False) -> int:
-    """The status of a run in the copy, whose package comes before the installed one; what it said, where that is odd."""
+    """The status of a run in the copy, whose package comes before the installed one; prints what it said, where odd."""
     argv = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
     env = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     ended = subprocess.run(argv, cwd=copy, env=env, capture_output=True, text=True, check=False)

@@ -43,6 +43,7 @@ def test_a_bucket_that_is_not_there_is_told(seaweedfs: SeaweedFS) -> None:
         objects.move("blobs/old", "trash/old")
 
 
+@pytest.mark.soak
 async def test_a_server_that_is_killed_and_comes_back_has_all_that_was_acknowledged(
     own: SeaweedFS, tmp_path: Path
 ) -> None:

@@ -109,6 +109,7 @@ async def test_in_a_container_with_the_workspace_bound_in(folder: Path, docker: 
 
 
 @pytest.mark.real("docker")
+@pytest.mark.soak
 async def test_in_a_container_with_the_workspace_in_memory(folder: Path, docker: Daemon) -> None:
     sets = (f"sandbox.docker.socket={docker.socket}", "sandbox.docker.workspace=tmpfs")
     assert not await attacked(folder, f"sandbox.spec=docker:{IMAGE}", *sets, tools="r", in_memory=True)

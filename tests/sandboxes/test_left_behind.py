@@ -19,7 +19,7 @@ from .daemon import Daemon
 from .left_behind import KINDS, MODEL, SLEEP, model, settings
 
 ENTRY = "tests.sandboxes.left_behind:main"
-LIVES = (50 if TIMES else 20) // len(KINDS)
+LIVES = (50 if TIMES else 12) // len(KINDS)
 """Each of them holds a conversation of every kind; fifty conversations in `make soak`."""
 SEED = 20_261_122
 POINTS = 330

@@ -23,6 +23,7 @@ or not there is a container (`tests/chats/test_gateway_crashes.py`). `make soak`
 """
 
 
+@pytest.mark.soak
 async def test_killed_anywhere_around_its_container_the_story_comes_to_its_end(tmp_path: Path, docker: Daemon) -> None:
     spec = f'spec = "docker:{IMAGE}"\n[sandbox.docker]\nsocket = "{docker.socket}"\nworkspace = "tmpfs"'
     before, points = docker.containers(), some(POINTS, 3)

@@ -58,6 +58,7 @@ def test_at_modal(tmp_path: Path, modal: Cloud) -> None:
 
 
 @pytest.mark.real("docker")
+@pytest.mark.soak
 def test_what_lies_in_a_containers_memory_is_taken_back_from_another_process(tmp_path: Path, docker: Daemon) -> None:
     more: dict[str, Any] = {"DOCKER_HOST": f"unix://{docker.socket}"}
     with serving(tmp_path, STEPS) as place:

@@ -73,6 +73,7 @@ def _drawn_lines(drawn: random.Random) -> list[When]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("zone", HERE)
+@pytest.mark.soak
 async def test_years_of_sleep_and_clocks_set_wrong_leave_each_occurrence_with_one_fact(
     tmp_path: Path, zone: str
 ) -> None:

@@ -25,7 +25,7 @@ ZONES = {
     "Africa/Casablanca": 2025,  # put back for Ramadan
 }
 """Zones, and the first of the two years in which each is looked at."""
-HERE = ZONES if TIMES else ("Australia/Lord_Howe", "America/Sao_Paulo")
+HERE = ZONES if TIMES else ("Australia/Lord_Howe",)
 """Half an hour, and changes at midnight; `make soak` goes through all of them."""
 
 LINES = [

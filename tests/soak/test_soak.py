@@ -22,6 +22,7 @@ SHORT = (
 
 @pytest.mark.anyio
 @pytest.mark.slow
+@pytest.mark.soak
 async def test_after_a_short_run_of_faults_of_each_kind_the_books_balance(tmp_path: Path) -> None:
     told = io.StringIO()
     found = await Soak(tmp_path / "soak", 7, told.write, SHORT).run(0)

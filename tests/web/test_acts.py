@@ -173,6 +173,7 @@ async def test_a_turn_that_cannot_go_on_when_the_page_is_served_again_says_why(t
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 async def test_a_turn_for_which_the_store_was_busy_at_the_start_is_tried_again_by_itself(tmp_path: Path) -> None:
     """Another process holds the database for longer than anybody waits for it; then the turn goes on unasked."""
     step: list[Step] = [hang()]
