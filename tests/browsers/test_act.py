@@ -191,7 +191,7 @@ async def test_words_are_waited_for_as_they_are_told(browser: ChromiumBrowser, s
     """Gradio writes a size with a space that breaks no line."""
     tab = await opened(browser, site, "<p>9.0&nbsp;B&nbsp;⇣</p><pre>one\ntwo</pre>")
     for told in [line.shown() for line in (await tab.look()).lines]:
-        await tab.wait_for(told, 1.0)
+        await tab.wait_for(told, 10)
     with pytest.raises(ActFailed, match="did not appear"):
         await tab.wait_for("9.0 kB", 0.2)
 
