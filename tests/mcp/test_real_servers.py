@@ -18,6 +18,7 @@ from angelia.testing.tools.harness import ToolHarness, text_of
 from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.results import outcome_of
 from angelia.tools.mcp.server import ServerProgram, Site, given
+from tests.examples import some
 from tests.mcp.reached import only, reached
 from tests.npm import installed
 from tests.ports import free_port
@@ -106,7 +107,7 @@ class Caller:
         return text_of(await self.outcome(name, **arguments))
 
 
-@pytest.mark.parametrize("transport", SPOKEN)
+@pytest.mark.parametrize("transport", some(SPOKEN, 2))
 async def test_a_server_of_the_python_library(tmp_path: Path, transport: Transport) -> None:
     async with garden(tmp_path, transport) as way, reached(tmp_path, way) as (servers, _):
         caller = Caller(tmp_path, only(servers))

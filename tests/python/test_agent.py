@@ -208,8 +208,7 @@ async def test_a_task_that_is_cancelled_ends_the_turn_with_a_reason(program: Pro
         at(server)
         async with program.agent() as agent, agent.conversation() as talk:
             asking = asyncio.create_task(talk.ask("Which bed?"))
-            while not server.requests:
-                await asyncio.sleep(0)
+            await server.when(lambda it: bool(it.requests))
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
