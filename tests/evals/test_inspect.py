@@ -58,6 +58,7 @@ def gardener(request: ReceivedRequest) -> Step:
 
 
 @pytest.mark.skipif(not hasattr(tarfile, "data_filter"), reason="this Python unpacks nothing that others packed")
+@pytest.mark.soak
 async def test_tasks_of_inspect_run_through_us_and_their_logs_say_all_of_it(tmp_path: Path) -> None:
     async with ModelServer(gardener) as server:
         logs = await evaluated(tmp_path, server)

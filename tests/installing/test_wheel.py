@@ -57,6 +57,7 @@ print(answer)
 """
 
 
+@pytest.mark.soak
 def test_a_program_asks_and_is_checked_by_types(environment: Path, tmp_path: Path) -> None:
     with serving(tmp_path, [call("beds"), say("North and south.")]) as place:
         program = place.work / "program.py"

@@ -74,6 +74,7 @@ def test_a_file_made_in_an_instance_arrives_as_it_was_made(tmp_path: Path, appta
 
 
 @pytest.mark.real("bwrap")
+@pytest.mark.soak
 def test_a_file_made_at_modal_arrives_as_it_was_made_and_is_there_the_next_time(tmp_path: Path, modal: Cloud) -> None:
     look = [call("shell", {"command": "sha256sum <'a b.bin'"}), say("Still there.")]
     with serving(tmp_path, (*STEPS, *look)) as place:

@@ -51,6 +51,7 @@ def test_on_another_machine(tmp_path: Path, sshd: Server) -> None:
 
 
 @pytest.mark.real("bwrap")
+@pytest.mark.soak
 def test_at_modal(tmp_path: Path, modal: Cloud) -> None:
     with serving(tmp_path, STEPS) as place:
         takes_back(place, "--sandbox", f"modal:{modal.image}", **modal.environ)

@@ -80,6 +80,7 @@ def heard_words(text: str) -> list[str]:
 
 @pytest.mark.real("whisper")
 @pytest.mark.real("piper")
+@pytest.mark.soak
 async def test_nine_of_ten_words_that_the_local_voice_says_are_heard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
