@@ -21,6 +21,16 @@ def unheard(line: str) -> None:
     """Nobody wants to know."""
 
 
+class Unread:
+    """Nobody reads how far a kit is."""
+
+    def begun(self, claim: str) -> None:
+        """See `KitReport`."""
+
+    def came(self, claim: TriedClaim) -> None:
+        """See `KitReport`."""
+
+
 def loses_what_was_synced(home: Path) -> None:
     """What stood in the write-ahead log is gone, as on a disk that only says that it has written."""
     for name in ("angelia.db-wal", "angelia.db-shm"):
@@ -84,22 +94,22 @@ def their_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
 async def test_a_mistake_in_what_is_tried_is_certified_with_its_kind(
     tmp_path: Path, their_module: Callable[[str, str], str]
 ) -> None:
-    (claim,) = await kit("model", their_module("mistaken_parrot", THEIRS), tmp_path, unheard)
+    (claim,) = await kit("model", their_module("mistaken_parrot", THEIRS), tmp_path, Unread())
     assert claim.broken == ("KeyError: 'cage'",)
 
 
 async def test_a_sandbox_that_nobody_knows_is_told_and_not_certified(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="There is no sandbox 'nowhere:x'"):
-        await kit("sandbox", "nowhere:x", tmp_path, unheard)
+        await kit("sandbox", "nowhere:x", tmp_path, Unread())
 
 
 async def test_a_module_that_cannot_be_imported_is_not_said_to_be_missing(
     tmp_path: Path, their_module: Callable[[str, str], str]
 ) -> None:
     with pytest.raises(BadInput, match="There is no module no_parrot"):
-        await kit("model", "no_parrot", tmp_path, unheard)
+        await kit("model", "no_parrot", tmp_path, Unread())
     with pytest.raises(BadInput, match=r"The module needy_parrot cannot be imported. No module named 'no_seeds'"):
-        await kit("model", their_module("needy_parrot", "import no_seeds"), tmp_path, unheard)
+        await kit("model", their_module("needy_parrot", "import no_seeds"), tmp_path, Unread())
 
 
 async def test_it_is_written_with_its_machine_and_a_digest_that_fits(tmp_path: Path) -> None:
@@ -121,7 +131,7 @@ async def test_a_kit_holds_for_our_store_and_not_for_one_that_forgets(
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for folder in (ours, theirs):
         folder.mkdir()
-    assert all(claim.held for claim in await kit("store", str(tmp_path / "blobs"), ours, unheard))
+    assert all(claim.held for claim in await kit("store", str(tmp_path / "blobs"), ours, Unread()))
     monkeypatch.setattr(FolderObjects, "create", lambda *_: True)
-    broken = await kit("store", str(tmp_path / "blobs"), theirs, unheard)
+    broken = await kit("store", str(tmp_path / "blobs"), theirs, Unread())
     assert "what is put comes back" in {claim.claim for claim in broken if not claim.held}

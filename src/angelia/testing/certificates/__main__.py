@@ -60,9 +60,9 @@ async def _tried(options: argparse.Namespace, folder: Path) -> list[TriedClaim]:
 
             return await door(options.name, options.to, tuple(options.sets), folder, _say, _agreed(yes=options.yes))
         case _:
-            from angelia.testing.certificates.kits import kit
+            from angelia.testing.certificates.watched_kit import watched_kit
 
-            return await kit(options.what, options.name, folder, _say)
+            return await watched_kit((options.what, options.name), folder, _say)
 
 
 def _agreed(*, yes: bool) -> Callable[[str], bool]:

@@ -16,6 +16,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Protocol
 
 from angelia.core.errors import BadInput
 from angelia.core.ids import sortable_id
@@ -30,27 +31,38 @@ from angelia.testing.model.checks import check_provider
 from angelia.testing.objects import checks as objects
 from angelia.testing.sandboxes import checks as sandboxes
 
-Told = Callable[[str], None]
+Claims = list[tuple[str, Callable[[], Awaitable[object]]]]
+"""What a kit claims: names, and what tries each."""
 
 
-async def kit(kind: str, name: str, folder: Path, told: Told) -> list[TriedClaim]:
-    """Hold what `name` names to the kit of its kind; files are made in `folder`, and `told` hears of each claim.
+class KitReport(Protocol):
+    """Who hears how far a kit is."""
+
+    def begun(self, claim: str) -> None:
+        """A claim is tried from now on."""
+
+    def came(self, claim: TriedClaim) -> None:
+        """What came of it."""
+
+
+async def kit(kind: str, name: str, folder: Path, report: KitReport, after: int = 0) -> list[TriedClaim]:
+    """Hold what `name` names to the kit of its kind, the first `after` claims left out; files are made in `folder`.
 
     Raises:
         BadInput: a module is not there, or lacks what it should have.
         ConfigError, MissingPart: no sandbox is named so, or what it needs is not installed.
     """
     sys.path.append(str(Path.cwd()))  # last: a module is found there, and takes no other one's place
-    return await {"sandbox": _sandbox, "store": _store, "channel": _channel, "model": _model}[kind](name, folder, told)
-
-
-async def _tried(claim: str, trial: Awaitable[object], told: Told) -> TriedClaim:
-    found = await tried(claim, trial)
-    told(f"{claim}: {'; '.join(found.broken) or 'held'}")
+    found = []
+    claims = {"sandbox": _sandbox, "store": _store, "channel": _channel, "model": _model}[kind](name, folder)
+    for claim, trial in claims[after:]:
+        report.begun(claim)
+        found.append(await tried(claim, trial()))
+        report.came(found[-1])
     return found
 
 
-async def _sandbox(spec: str, folder: Path, told: Told) -> list[TriedClaim]:
+def _sandbox(spec: str, folder: Path) -> Claims:
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:
         with tempfile.TemporaryDirectory(prefix="workspace-", dir=folder) as workspace:
@@ -62,19 +74,18 @@ async def _sandbox(spec: str, folder: Path, told: Told) -> list[TriedClaim]:
                 await sandbox.close()
 
     opener(spec)  # one that nobody knows has broken nothing
-    return [await _tried(check.name, check.run(make), told) for check in sandboxes.checks()]
+    return [(check.name, partial(check.run, make)) for check in sandboxes.checks()]
 
 
-async def _store(address: str, folder: Path, told: Told) -> list[TriedClaim]:
-    claims = []
-    for check in objects.checks():
+def _store(address: str, folder: Path) -> Claims:
+    async def trial(check: objects.ObjectCheck) -> None:
         at, own = f"{address.rstrip('/')}/kit-{sortable_id()}", folder / check.name
         own.mkdir()
         if "://" not in address:
             Path(at).mkdir(parents=True)
-        trial = asyncio.to_thread(check.run, partial(open_objects, at, os.environ), own)
-        claims.append(await _tried(check.name.replace("_", " "), trial, told))
-    return claims
+        await asyncio.to_thread(check.run, partial(open_objects, at, os.environ), own)
+
+    return [(check.name.replace("_", " "), partial(trial, check)) for check in objects.checks()]
 
 
 def _module(name: str, *wanted: str) -> ModuleType:
@@ -96,12 +107,15 @@ def _module(name: str, *wanted: str) -> ModuleType:
     return module
 
 
-async def _channel(module: str, _: Path, told: Told) -> list[TriedClaim]:
+def _channel(module: str, _: Path) -> Claims:
     given = _module(module, "CAPABILITIES", "make")
-    checks = channels.checks(given.CAPABILITIES)
-    return [await _tried(check.name, check.run(given.make), told) for check in checks]
+    return [(check.name, partial(check.run, given.make)) for check in channels.checks(given.CAPABILITIES)]
 
 
-async def _model(module: str, _: Path, told: Told) -> list[TriedClaim]:
+def _model(module: str, _: Path) -> Claims:
     given = _module(module, "PROFILE", "make")
-    return [await _tried("a conversation of two questions", check_provider(given.make(), given.PROFILE), told)]
+
+    async def answers() -> None:
+        await check_provider(given.make(), given.PROFILE)
+
+    return [("a conversation of two questions", answers)]
