@@ -40,6 +40,7 @@ async def ran(
     script: Callable[[ReceivedRequest], Step] = two_steps,
     *,
     sets: Sequence[str] = (),
+    tell: Callable[[TrialResult, bool], None] = lambda result, found: None,
     **plan: object,
 ) -> tuple[BatchRunner, ModelServer]:
     """Do these tasks in the home of this folder; the same `id` goes on with the same batch."""
@@ -48,7 +49,7 @@ async def ran(
         app = await App.open(load(folder / "home", env, sets), env)
         try:
             wanted = replace(BatchPlan("b", tuple(tasks), (MODEL,), folder / "batch"), **plan)
-            runner = BatchRunner(batch_deps(app), wanted, lambda result, found: None)
+            runner = BatchRunner(batch_deps(app), wanted, tell)
             await runner.run()
             return runner, server
         finally:

@@ -1,6 +1,8 @@
 """A batch goes on wherever it was killed: each trial has one result, and nothing is asked, and so paid, twice."""
 
+import gc
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
 from angelia.service.batches.batch_file import BatchIdentity, held_batch
+from angelia.service.batches.results import TrialResult
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.testing.crash import Run
@@ -187,3 +190,23 @@ async def test_a_trial_is_told_by_its_log_alone(tmp_path: Path) -> None:
     finally:
         db.close()
     assert kinds[-2:] == ["Checked", "DeliverySettled"]
+
+
+async def test_a_task_that_is_done_leaves_its_result_and_nothing_else_in_memory(tmp_path: Path) -> None:
+    few, many = 6, 16
+    there: list[Counter[str]] = []
+    done = 0
+
+    def counted(result: TrialResult, found: bool) -> None:
+        nonlocal done
+        done += 1
+        if done in (few, many):
+            gc.collect()
+            kinds = (f"{kind.__module__}.{kind.__qualname__}" for kind in map(type, gc.get_objects()))
+            there.append(Counter(kind for kind in kinds if kind.startswith(("angelia.", "asyncio."))))
+
+    tasks = tasks_of(tmp_path / "tasks", *({"id": f"t{number}"} for number in range(many)))
+    runner, _ = await ran(tmp_path, tasks, tell=counted, parallel=1)
+    assert len(runner.results) == many
+    kept = {kind for kind, count in (there[1] - there[0]).items() if count >= many - few}
+    assert {kind for kind in kept if not kind.startswith("angelia.testing.")} == set()  # which keeps requests

@@ -292,7 +292,8 @@ def test_doctor_says_that_confinement_is_switched_off(place: Place) -> None:
     assert ended.code == 0
 
 
-def test_the_gateway_collects_what_goes_in_circles_since_it_runs_for_months(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("words", [["gateway"], ["batch", "tasks.jsonl"]], ids=lambda words: words[0])
+def test_what_runs_for_long_collects_what_goes_in_circles(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     collects: list[bool] = []
 
     def begun(work: Coroutine[object, object, int]) -> int:
@@ -303,7 +304,7 @@ def test_the_gateway_collects_what_goes_in_circles_since_it_runs_for_months(monk
     monkeypatch.setattr(asyncio, "run", begun)
     gc.disable()  # as `python -m angelia` does, for commands that soon end
     try:
-        assert run(["gateway"]) == 0
+        assert run(words) == 0
     finally:
         gc.unfreeze()
         gc.enable()

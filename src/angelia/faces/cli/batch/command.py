@@ -1,6 +1,7 @@
 """`angelia batch`: begun or gone on with; the table on stdout, the live one on stderr, all results in a folder."""
 
 import asyncio
+import gc
 import os
 import signal
 from contextlib import suppress
@@ -49,6 +50,7 @@ _MOST_REASONS = 5
 def batch(tasks: Path, output: Path | None, **given: Any) -> int:
     """Do tasks one by one, check them, and count. Started again, it goes on where it was; nothing is paid twice."""
     folder = output or Path(f"{tasks.resolve().stem}-batch")
+    gc.enable()  # each task goes in circles, and there may be thousands
     return asyncio.run(_batch(tasks, folder, given))
 
 
