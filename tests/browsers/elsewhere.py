@@ -22,7 +22,10 @@ async def started_elsewhere(folder: Path) -> AsyncIterator[int]:
         str(chromium.path),
         *(() if chromium.shell else ("--headless=new",)),
         *("--no-sandbox", "--remote-debugging-port=0", f"--user-data-dir={folder}", "--no-first-run", "--disable-gpu"),
-        *("--host-resolver-rules=MAP * 127.0.0.1", "--disable-features=WebRtcHideLocalIpsWithMdns"),
+        *(
+            "--host-resolver-rules=MAP * 127.0.0.1",
+            "--disable-features=WebRtcHideLocalIpsWithMdns,LocalNetworkAccessChecks",
+        ),
         *("--site-per-process", "--disable-dev-shm-usage", THEIRS),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

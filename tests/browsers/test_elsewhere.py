@@ -314,13 +314,6 @@ async def test_secrets_in_its_address_are_read_when_it_is_used_and_shown_nowhere
     assert remote.shown == "ws://127.0.0.1:9"
 
 
-async def test_downloads_do_not_pass_and_that_is_said(tools: ToolHarness, site: Site) -> None:
-    site.pages["/"] = "<a href=/file download>Get</a>"
-    await tools.said("browser_open", url=site.url())
-    said = await tools.said("browser_act", CallStatus.ERROR, steps=(Step("download", "e1"),))
-    assert "shares no files with us" in said
-
-
 SUMS = """const given = event.target.files[0]; given.arrayBuffer().then((bytes) => { let sum = 0;
 for (const one of new Uint8Array(bytes)) sum = (sum * 31 + one) % 1000003;
 seen.textContent = `${given.name} ${given.type} ${given.size} ${sum}` })"""

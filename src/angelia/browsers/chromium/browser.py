@@ -1,7 +1,7 @@
 """The browser of one conversation: begun with the first page, its tabs by names that are never given out twice."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ from angelia.browsers.chromium.downloads import Downloaded, Downloads
 from angelia.browsers.chromium.frames import origin
 from angelia.browsers.chromium.given_secrets import GivenSecrets
 from angelia.browsers.chromium.live_browser import LiveBrowser
-from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.browsers.chromium.site_storage import put_storage, storage_of
 from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.chromium.uploads import FileAtPath, FileInPieces
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from angelia.browsers.chromium.display import Display
     from angelia.browsers.chromium.launch import RunningChromium
     from angelia.browsers.chromium.remote import RemoteContext
+    from angelia.browsers.chromium.remote_downloads import RemoteDownloads
 
 MOST_TABS = 12
 MOST_ELSEWHERE = 50_000_000
@@ -48,7 +48,7 @@ class ChromiumBrowser:
         self._numbers = 0
         self._tabs: dict[str, Tab] = {}
         self._attaching: set[asyncio.Task[None]] = set()
-        self._downloads: Downloads | None = None
+        self._downloads: Downloads | RemoteDownloads | None = None
         self._given = GivenSecrets()
         self._watched: list[LiveBrowser] = []
         self._own = asyncio.Lock()
@@ -152,19 +152,15 @@ class ChromiumBrowser:
         await tab.close()
         self._forget(tab.target)
 
-    async def download(
-        self, start: Callable[[], Awaitable[None]], *, limit: int, progress: Callable[[str], None]
-    ) -> tuple[Downloaded, SharedFolders]:
-        """The file whose download `start` sets going, and the folders in one of which it lies.
+    async def download(self, tab: Tab, ref: str, *, limit: int, progress: Callable[[str], None]) -> Downloaded:
+        """The file that comes of a click at `ref`.
 
         Raises:
-            ActFailed: see `Downloads.take`.
+            ActFailed: none came whole; see `Downloads.take` and `RemoteDownloads.take`.
+            BrowserGone: it has ended.
         """
-        assert self._running is not None  # a page is open
-        if self._downloads is None or self._running.folders is None:
-            why = f"The browser runs elsewhere ({self.elsewhere}) and shares no files with us: nothing was downloaded."
-            raise ActFailed(ActOutcome.UNFIT, f"{why} Use fetch for the file's address.")
-        return await self._downloads.take(start, limit=limit, progress=progress), self._running.folders
+        assert self._downloads is not None  # a page is open
+        return await self._downloads.take(tab, ref, limit=limit, progress=progress)
 
     async def lay_in(self, content: AsyncIterator[bytes], name: str, size: int) -> FileAtPath | FileInPieces:
         """A file of `size` bytes as a page may be given it.
@@ -280,17 +276,19 @@ class ChromiumBrowser:
         from angelia.browsers.chromium.launch import start_chromium  # what it takes is loaded with the first page
 
         running = await start_chromium(self._addresses, self._display)
-        self._downloads = Downloads(running.cdp, running.folders, running.refusals.__setitem__)
+        self._downloads = taken = Downloads(running.cdp, running.folders, running.refusals.__setitem__)
         running.cdp.listen("", self._hear)
-        await self._downloads.begin()
+        await taken.begin()
         await running.cdp.call("Target.setDiscoverTargets", {"discover": True})
         return running
 
     async def _joined(self) -> "RemoteContext":
         from angelia.browsers.chromium.remote import connect_remote
+        from angelia.browsers.chromium.remote_downloads import RemoteDownloads
 
         assert self._remote is not None
         joined = await connect_remote(self._remote, self._addresses)
+        self._downloads = RemoteDownloads(joined.cdp, joined.rules)
         joined.cdp.listen("", self._hear)
         return joined
 

@@ -104,11 +104,13 @@ class CdpConnection:
         finally:
             self._waiting.pop(number, None)
 
-    def tell(self, method: str, params: dict[str, Any], *, session: str) -> None:
+    def tell(self, method: str, params: dict[str, Any], *, session: str = "") -> None:
         """Have the browser do something whose answer nobody waits for."""
         if not self.gone.done():
             self._last += 1
-            said = {"id": self._last, "method": method, "params": params, "sessionId": session}
+            said: dict[str, Any] = {"id": self._last, "method": method, "params": params}
+            if session:
+                said["sessionId"] = session
             self._transport.send(self._encoder.encode(said))
 
     def close(self) -> None:

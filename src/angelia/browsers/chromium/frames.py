@@ -68,6 +68,7 @@ class Frames:
 
     def __init__(self, identity: str, session: str, call: Asking, unless_asked: Unless, given: GivenSecrets) -> None:
         self._given = given
+        self._target = identity
         self.page = Frame(identity, session, "")
         self._call, self._unless_asked = call, unless_asked
         self._numbers = 0
@@ -142,6 +143,15 @@ class Frames:
                 return named
             at = at.parent
         return ""
+
+    def targets(self, ref: str) -> list[str]:
+        """The page, and the frame that has a process of its own in which `ref` belongs: by what each is attached to.
+
+        Raises:
+            ActFailed: its frame is gone.
+        """
+        session = self.of(ref).session
+        return [self._target, *(one for one, of in self._sessions.items() if of == session)]
 
     async def held_by(self, frame: Frame, ref: str) -> Frame | None:
         """The document in the frame element `ref` of another one; None if it has none."""
@@ -229,7 +239,7 @@ class Frames:
             compiled = {"expression": f"({script})", "sourceURL": "", "persistScript": False}
             if (await self._asked_in(frame, "Runtime.compileScript", compiled)).get("exceptionDetails"):
                 script = f"async function(element) {{ {code}\n }}"
-            given = [{"objectId": await self._in_page(frame, ref)}]
+            given = [{"objectId": await self.in_page(frame, ref)}]
             waits: dict[str, Any] = {"awaitPromise": True, "returnByValue": True}
             asked = {"functionDeclaration": script, "arguments": given, **given[0], **waits}
             running = self._call("Runtime.callFunctionOn", asked, session=frame.session, seconds=SCRIPT_S)
@@ -244,8 +254,13 @@ class Frames:
             raise ActFailed(ActOutcome.UNFIT, f"The script failed: {thrown_words(thrown)}")
         return answer["result"].get("value", answer["result"].get("unserializableValue"))
 
-    async def _in_page(self, frame: Frame, ref: str) -> str:
-        """An element, or the document without `ref`, as the page's own scripts have it."""
+    async def in_page(self, frame: Frame, ref: str) -> str:
+        """An element, or the document without `ref`, as the page's own scripts have it.
+
+        Raises:
+            ActFailed: it is not there any more.
+            ProtocolError: the page moves on meanwhile.
+        """
         asked = {
             "expression": f"angeliaPage.element('{ref}')" if ref else "document",
             "contextId": await self._in(frame),
@@ -305,7 +320,7 @@ class Frames:
             world = await self._in(frame)
             # Of the document as the page has it: asked of ours, Chromium 156 dies at some later collection of garbage.
             # And in no group of objects: else each listener's function comes with it, which takes three times as long.
-            theirs = {"objectId": await self._in_page(frame, "")}
+            theirs = {"objectId": await self.in_page(frame, "")}
             asked = {**theirs, "depth": -1, "pierce": True}
             heard = (await self._asked_in(frame, "DOMDebugger.getEventListeners", asked))["listeners"]
             await self._asked_in(frame, "Runtime.releaseObject", theirs)

@@ -82,7 +82,8 @@ async def connect_remote(remote: RemoteAddress, addresses: Addresses) -> RemoteC
     cdp = CdpConnection(transport)
     try:
         context = str((await cdp.call("Target.createBrowserContext", {"disposeOnDetach": True}))["browserContextId"])
-        await cdp.call("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": context})
+        refused = {"behavior": "deny", "eventsEnabled": True, "browserContextId": context}
+        await cdp.call("Browser.setDownloadBehavior", refused)
     except (ProtocolError, ActFailed, BrowserGone) as error:
         cdp.close()
         why = f"It gives no context of our own: {error}"

@@ -18,8 +18,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from angelia.browsers.chromium.awaited_file import AwaitedFile
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.frames import origin
+from angelia.browsers.chromium.response_heads import fields
 from angelia.browsers.port import ActFailed, BrowserGone
 from angelia.core.errors import AngeliaError, PolicyDenied
 from angelia.core.text import clean, one_line
@@ -35,7 +37,10 @@ _SANDBOX = (
 )
 _POLICY = f"sandbox {_SANDBOX}; connect-src 'self' http: https: data: blob:"
 """`'self'` is what lets a web socket to a page's own host and port be; `http:` and `https:` are none."""
-_INERT = ("image/", "audio/", "video/", "font/", "text/plain", "text/css", "application/json", "application/pdf")
+_INERT = (
+    *("image/", "audio/", "video/", "font/", "text/plain", "text/css", "text/csv", "application/json"),
+    *("application/pdf", "application/zip", "application/gzip", "application/octet-stream"),
+)
 """Kinds in which no script of a page's runs, the one exception named below."""
 _REMOVED = ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport", "SharedWorker"]
 _BEFORE = f"""(() => {{
@@ -75,6 +80,8 @@ class RequestRules:
         self._deciding: set[asyncio.Task[None]] = set()
         self.opened: set[str] = set()
         self.refusals: dict[str, str] = {}
+        self.awaited: AwaitedFile | None = None
+        """The file for which a step waits now."""
 
     async def hold(self, session: str) -> None:
         """Have the requests of a page or frame wait for us; nothing of it may have run before.
@@ -91,6 +98,8 @@ class RequestRules:
         """Whether this was a request of a tab whose page is the frame `page`; it is decided."""
         if method != "Fetch.requestPaused":
             return False
+        if self.awaited is not None and "responseErrorReason" in params:
+            self.awaited.failed(session, params)
         task = asyncio.get_running_loop().create_task(self._decide(session, page, params))
         self._deciding.add(task)
         task.add_done_callback(self._deciding.discard)
@@ -113,6 +122,8 @@ class RequestRules:
             if refusal := await self._refusal(url, moves=moves):
                 if len(self.refusals) < _MOST_REFUSALS:
                     self.refusals.setdefault(urlsplit(url).hostname or "", one_line(clean(refusal), 400))
+                if self.awaited is not None and params["resourceType"] == "Document":
+                    self.awaited.refused(params, one_line(clean(refusal), 400))
                 await self._cdp.call("Fetch.failRequest", {**said, "errorReason": "BlockedByClient"}, session=session)
             else:
                 await self._cdp.call("Fetch.continueRequest", said, session=session)
@@ -142,6 +153,9 @@ class RequestRules:
     async def _answered(self, session: str, params: Mapping[str, Any]) -> None:
         """Put our policy into the head of what may run scripts, and pass on everything else as it came."""
         said = {"requestId": params["requestId"]}
+        if self.awaited is not None and self.awaited.passes(session, params):
+            await self._cdp.call("Fetch.continueResponse", said, session=session)
+            return
         heads = [one for one in params.get("responseHeaders", ()) if one["name"].lower() not in _LEFT_OUT]
         status = int(params.get("responseStatusCode", 0))
         if not 200 <= status < 600 or 300 <= status < 400 or _is_inert(heads):
@@ -159,8 +173,8 @@ _LEFT_OUT = frozenset({"content-length", "content-encoding", "transfer-encoding"
 
 
 def _is_inert(heads: list[dict[str, str]]) -> bool:
-    fields = {one["name"].lower(): one["value"].lower().strip() for one in heads}
-    if fields.get("content-disposition", "").startswith("attachment"):
+    found = fields(heads)
+    if found.get("content-disposition", "").lower().startswith("attachment"):
         return True
-    kind = fields.get("content-type", "")
+    kind = found.get("content-type", "").lower()
     return kind.startswith(_INERT) and "svg" not in kind

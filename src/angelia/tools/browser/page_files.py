@@ -32,21 +32,19 @@ async def download(
     """
     if path:
         await _must_be_free(path, context)
-    found, folders = await browser.download(lambda: tab.click(ref), limit=MOST, progress=context.progress)
+    found = await browser.download(tab, ref, limit=MOST, progress=context.progress)
     try:
-        media = await context.take(folders.get(found.stored), file_name(found.name) or "download", found.size)
+        media = await context.take(found.content(), file_name(found.name) or "download", found.size)
         said = f"{media.name} ({size_words(media.blob.size)}, {media.blob.mime})"
         if not path:
             return media, f"{said}, kept as blob:{media.blob.sha256[:12]}"
         blob = media.blob
-        await context.sandbox.put(
-            await judged(context, path), folders.get(found.stored), size=blob.size, sha256=blob.sha256
-        )
+        await context.sandbox.put(await judged(context, path), found.content(), size=blob.size, sha256=blob.sha256)
         return media, f"{said}, put at {path}"
     except SandboxError as error:
         raise ActFailed(ActOutcome.UNFIT, f"It was downloaded and could not be put at {path}: {error}") from error
     finally:
-        folders.drop(found.stored)
+        found.drop()
 
 
 async def upload(browser: ChromiumBrowser, tab: Tab, ref: str, path: str, context: TransferContext) -> str:
