@@ -388,7 +388,8 @@ class LocalSandbox:
             READ_ONLY
         ).exists()  # a folder of this machine's would be covered, the workspace itself perhaps
         ours = ", ".join(str(path.relative_to(self._workspace)) for path in own_code(self._workspace))
-        told = (f"Angelia runs from {ours}, which is read-only: install packages elsewhere.",) if ours else ()
+        why = f"Angelia runs from {ours}, which is read-only here: install packages elsewhere."
+        told = (f"{why} To have it changed, a person installs Angelia in an environment of its own.",) if ours else ()
         return replace(described, read_only=READ_ONLY if shown and apart else "", notes=(*described.notes, *told))
 
     @cached_property
