@@ -1,16 +1,20 @@
 """Databases move forward only, and leave a copy behind."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from angelia.core.errors import StoreError
+from angelia.core.principal import OWNER
+from angelia.store.log.transcript import Transcript
 from angelia.store.sql import schema
 from angelia.store.sql.database import FILE, Database
 from angelia.store.sql.migrate import STEPS, migrate
 from angelia.store.sql.schema import UNKEPT
 
+HOUR = schema.HOUR_MS
 SECOND_THAT_FAILS = ("CREATE TABLE later (x INTEGER) STRICT", "INSERT INTO nowhere VALUES (1)")
 
 
@@ -49,6 +53,53 @@ def test_an_older_database_is_copied_and_brought_forward(path: Path) -> None:
     copy.close()
 
 
+def of_version_five(path: Path) -> None:
+    """A log of three conversations, as the version before the hours of their last use left it."""
+    connection = connect(path)
+    connection.execute("DROP TRIGGER conversations_by_hour")
+    for index in schema.LISTED:
+        connection.execute(f"DROP INDEX {index.split()[2]}")
+    connection.execute("ALTER TABLE conversations DROP COLUMN last_hour")
+    connection.execute("PRAGMA user_version = 5")
+    for name, at in (("one", 5 * HOUR), ("two", 7 * HOUR + 1), ("three", 6 * HOUR)):
+        connection.execute(
+            "INSERT INTO conversations (id, opened_at, door, owner, workspace, sandbox, place, last_at)"
+            " VALUES (?, 0, 'terminal', 'owner', '/work', 'local', ?, ?)",
+            (name, name, at),
+        )
+    connection.close()
+
+
+async def listed(db: Database) -> list[str]:
+    """Its conversations, those used last first."""
+    with closing(db):
+        return [one.id for one in await Transcript(db).conversations(OWNER)]
+
+
+@pytest.mark.anyio
+async def test_a_log_of_before_the_hours_of_last_use_is_brought_forward(path: Path) -> None:
+    of_version_five(path)
+    assert await listed(Database.open(path.parent)) == ["two", "three", "one"]
+    connection = connect(path)
+    assert connection.execute("SELECT id, last_hour FROM conversations ORDER BY id").fetchall() == [
+        ("one", 5),
+        ("three", 6),
+        ("two", 7),
+    ]
+    made = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    connection.close()
+    assert {"conversations_by_hour", *(index.split()[2] for index in schema.LISTED)} <= made
+
+
+@pytest.mark.anyio
+async def test_who_only_reads_reads_it_as_it_is(path: Path) -> None:
+    of_version_five(path)
+    assert await listed(Database.open_to_read(path.parent)) == ["two", "three", "one"]
+    connection = connect(path)
+    assert version(connection) == 5
+    connection.close()
+
+
 def test_a_step_that_fails_leaves_the_database_as_it_was(path: Path) -> None:
     connection = connect(path)
     with pytest.raises(sqlite3.OperationalError, match="no such table: nowhere"):
@@ -63,7 +114,7 @@ def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
     connection.execute("PRAGMA user_version = 7")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 5"):
+    with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 6"):
         Database.open(path.parent)
     assert path.read_bytes() == before
 

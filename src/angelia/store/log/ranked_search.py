@@ -162,7 +162,7 @@ def _best(connection: StoreConnection, words: WordIndex, within: Within, terms: 
     score = f"{relevance} * CASE e.kind WHEN 'ToolFinished' THEN {_OF_TOOLS} ELSE 1 END"
     rows = connection.execute(
         f"SELECT words.rowid FROM words JOIN entries AS e ON e.id = words.rowid"  # noqa: S608 - fixed text
-        f" JOIN conversations AS c ON c.id = e.conversation WHERE {words.matches} AND {where} ORDER BY {score}",
+        f" CROSS JOIN conversations AS c WHERE c.id = e.conversation AND {words.matches} AND {where} ORDER BY {score}",
         (words.expression(expression), *values, *weights),
     )
     return [place for (place,) in rows]
@@ -174,7 +174,7 @@ def _newest(connection: StoreConnection, words: WordIndex, within: Within, term:
     rows = connection.execute(
         "SELECT w.place FROM (SELECT rowid AS place FROM words"  # noqa: S608 - fixed text
         f" WHERE {words.matches} ORDER BY rowid DESC LIMIT {MOST_POSTINGS}) AS w JOIN entries AS e ON e.id = w.place"
-        f" JOIN conversations AS c ON c.id = e.conversation WHERE {where} ORDER BY w.place DESC",
+        f" CROSS JOIN conversations AS c WHERE c.id = e.conversation AND {where} ORDER BY w.place DESC",
         (words.expression(term.newest_first), *values),
     )
     return [place for (place,) in rows]

@@ -92,10 +92,11 @@ def _indexed(connection: StoreConnection, words: WordIndex, viewer: Principal, e
         query = f"SELECT rowid FROM words WHERE {words.matches} ORDER BY rowid DESC LIMIT ?"  # noqa: S608 - fixed text
     else:
         theirs, owners = visible_to(viewer, "c.owner")
+        within = f"{words.matches} AND words.rowid BETWEEN ? AND ?"
         query = (
             "SELECT words.rowid FROM words JOIN entries AS e ON e.id = words.rowid"  # noqa: S608 - fixed text
-            " JOIN conversations AS c ON c.id = e.conversation"
-            f" WHERE {words.matches} AND words.rowid BETWEEN ? AND ? AND {theirs} ORDER BY words.rowid DESC LIMIT ?"
+            " CROSS JOIN conversations AS c"
+            f" WHERE c.id = e.conversation AND {within} AND {theirs} ORDER BY words.rowid DESC LIMIT ?"
         )
         values = (*_span(connection, viewer), *owners)
     return [place for (place,) in connection.execute(query, (words.expression(expression), *values, _LOOKED_AT))]

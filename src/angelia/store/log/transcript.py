@@ -32,14 +32,18 @@ from angelia.store.log.repeats import is_repeat
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import Job, LogStore, StoreConnection
 from angelia.store.portable import ends_with
+from angelia.store.sql.schema import HOUR_MS, SPOKEN
 from angelia.store.sql.tips import Tip
-from angelia.store.sql.visibility import APART, AUDIT, RECORDS, visible_to
+from angelia.store.sql.visibility import APART, AUDIT, visible_to
 from angelia.store.sql.wholeness import not_whole, strays
 from angelia.store.tables import grants
 
 _INSERT = """
     INSERT INTO entries (conversation, seq, at, epoch, version, kind, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
+_LATEST_FIRST = "last_hour DESC, last_at DESC, id DESC"
+_EARLIER = "last_hour <= ? AND (last_at, id) < (?, ?)"
+"""By the hour first, which indexes are by; the order is that of `last_at`."""
 
 
 class Summary(Struct, frozen=True):
@@ -234,16 +238,16 @@ class Transcript:
         """
         conditions: list[tuple[str, tuple[object, ...]]] = [
             visible_to(viewer),
-            *([(f"door NOT IN {RECORDS} AND door NOT IN {APART}", ())] if door is None else [("door = ?", (door,))]),
+            *([(SPOKEN, ())] if door is None else [("door = ?", (door,))]),
             *([("owner = ?", (str(owner),))] if owner is not None else []),
             *([("workspace = ?", (workspace,))] if workspace is not None else []),
-            *([("(last_at, id) < (?, ?)", before)] if before is not None else []),
+            *([(_EARLIER, (before.last_at // HOUR_MS, *before))] if before is not None else []),
         ]
         where = " AND ".join(condition for condition, _ in conditions)
         values = [value for _, given in conditions for value in given]
         return await self._db.read(
             lambda connection: _summaries(
-                connection, f"WHERE {where} ORDER BY last_at DESC, id DESC LIMIT ?", (*values, limit)
+                connection, f"WHERE {where} ORDER BY {_LATEST_FIRST} LIMIT ?", (*values, limit)
             ),
             viewer,
         )
@@ -426,8 +430,8 @@ def _changed(
         return end, []
     theirs, values = visible_to(viewer, "c.owner")
     rows = connection.execute(
-        "SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation"  # noqa: S608 - fixed text
-        f" WHERE e.id > ? AND {theirs} GROUP BY c.id ORDER BY max(e.id) DESC LIMIT ?",
+        "SELECT c.id FROM entries AS e CROSS JOIN conversations AS c"  # noqa: S608 - fixed text
+        f" WHERE c.id = e.conversation AND e.id > ? AND {theirs} GROUP BY c.id ORDER BY max(e.id) DESC LIMIT ?",
         (place, *values, limit),
     )
     return end, [ConversationId(one) for (one,) in rows]
@@ -436,7 +440,8 @@ def _changed(
 def _newest(connection: StoreConnection, owner: Principal) -> ConversationId | None:
     spoken = f"c.door NOT IN ('schedule', '{AUDIT}') AND c.door NOT IN {APART}"
     query = (
-        f"SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation WHERE c.owner = ? AND {spoken}"  # noqa: S608 - fixed text
+        "SELECT c.id FROM entries AS e CROSS JOIN conversations AS c"  # noqa: S608 - fixed text
+        f" WHERE c.id = e.conversation AND c.owner = ? AND {spoken}"
         " AND (e.epoch > 0 OR NOT EXISTS"
         " (SELECT 1 FROM entries AS i WHERE i.conversation = c.id AND i.seq = 2 AND i.kind = ?))"
         " ORDER BY e.id DESC LIMIT 1"

@@ -8,9 +8,9 @@ import re
 from angelia.store.port import StoreConnection
 from angelia.store.postgres.marks import MARKS
 from angelia.store.postgres.viewing import VIEWING
-from angelia.store.sql.schema import FOURTH, SECOND, TABLES, THIRD
+from angelia.store.sql.schema import FOURTH, HOUR_MS, LISTED, SECOND, TABLES, THIRD
 
-VERSION = 6
+VERSION = 7
 """Of the tables; `format` holds it."""
 
 _TYPES = {"INTEGER": "bigint", "TEXT": 'text COLLATE "C"', "BLOB": "bytea"}
@@ -59,6 +59,12 @@ CREATE FUNCTION words_bm25
 $$;
 """
 
+# Computed by the server, and the same within an hour: an append changes no index (heap-only tuples).
+_BY_HOUR = (
+    f"ALTER TABLE conversations ADD COLUMN last_hour INTEGER GENERATED ALWAYS AS (last_at / {HOUR_MS}) STORED",
+    *LISTED,
+)
+
 _FORMAT = "CREATE TABLE format (one bigint PRIMARY KEY CHECK (one = 1), version bigint NOT NULL)"
 _BORN = "INSERT INTO born VALUES (1, CAST(extract(epoch FROM now()) AS bigint));"
 
@@ -78,13 +84,13 @@ def copying_exists(connection: StoreConnection) -> bool:
 
 def creation() -> str:
     """The statements that make an empty store."""
-    tables = ";".join(_in_postgres(statement) for statement in (*TABLES, *SECOND, *THIRD, *FOURTH))
+    tables = ";".join(_in_postgres(statement) for statement in (*TABLES, *SECOND, *THIRD, *FOURTH, *_BY_HOUR))
     return f"{_FORMAT};INSERT INTO format VALUES (1, {VERSION});{tables};{_TRIGGERS}{_WORDS}{_BORN}{VIEWING}{MARKS};"  # noqa: S608
 
 
 def later_steps(version: int) -> str:
     """The statements that lead from the tables of an earlier version to those of now."""
-    steps = {1: SECOND, 2: (VIEWING,), 3: THIRD, 4: (MARKS,), 5: FOURTH}
+    steps = {1: SECOND, 2: (VIEWING,), 3: THIRD, 4: (MARKS,), 5: FOURTH, 6: _BY_HOUR}
     missing = [_in_postgres(statement) for number in range(version, VERSION) for statement in steps[number]]
     return ";".join([*missing, f"UPDATE format SET version = {VERSION}"])  # noqa: S608 - a number of ours
 

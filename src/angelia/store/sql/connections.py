@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from angelia.core.errors import StoreError
-from angelia.store.sql.schema import FIRST
+from angelia.store.sql.schema import STEPS
 
 _PAGES_KEPT_KIB = 1024
 """Of the file, for each connection; half of what SQLite would keep, since the system holds the whole file anyway."""
@@ -120,8 +120,9 @@ def new_file(path: Path) -> sqlite3.Connection:
 def scratch() -> sqlite3.Connection:
     """An empty database of the present version, in a temporary file that nobody else sees; for comparisons."""
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-    for statement in FIRST:
-        connection.execute(statement)
+    for step in STEPS:
+        for statement in step:
+            connection.execute(statement)
     return connection
 
 

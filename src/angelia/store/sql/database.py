@@ -21,6 +21,7 @@ from angelia.store.sql.full_text import FullText
 from angelia.store.sql.group_commit import commit_together
 from angelia.store.sql.migrate import migrate, require_known
 from angelia.store.sql.numbers import SqliteNumbers
+from angelia.store.sql.schema import read_as_now
 from angelia.store.sql.tips import TipsJournal
 from angelia.store.sql.wholeness import ends, integrity, lost, not_whole, require_whole
 from angelia.store.sql.worker_thread import JobFailed, WorkerThread
@@ -254,13 +255,19 @@ def _require_sqlite() -> None:
 
 
 def _known_to_read(path: Path) -> sqlite3.Connection:
-    """A connection to read a database of ours; to an empty one where there is none yet, or no table in it."""
+    """A connection to read a database of ours, an earlier one as if it were of this version; to an empty one where
+    there is none yet, or no table in it.
+    """
     if not path.exists() or not path.stat().st_size:
         return scratch()
     connection = connect_to_read(path)
-    known = False
+    known = 0
     try:
-        known = bool(require_known(connection, path))
+        known = require_known(connection, path)
+        for statement in read_as_now(known):
+            connection.execute("PRAGMA query_only = OFF")
+            connection.execute(statement)
+            connection.execute("PRAGMA query_only = ON")
     finally:
         if not known:
             connection.close()

@@ -12,8 +12,7 @@ from angelia.store.sql.connections import connect_to_read, new_file
 Step = Sequence[str]
 """The statements that lead from one version to the next."""
 
-STEPS: tuple[Step, ...] = (schema.FIRST, schema.SECOND, schema.THIRD, schema.FOURTH, schema.FIFTH)
-"""`STEPS[n]` leads from version `n` to `n + 1`; version 0 is an empty file."""
+STEPS: tuple[Step, ...] = schema.STEPS
 
 
 def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:

@@ -71,8 +71,8 @@ class ChatBindings:
 def _reached(connection: StoreConnection, viewer: Principal, where: str, value: str) -> list[ChatBinding]:
     theirs, values = visible_to(viewer, "c.owner")
     rows = connection.execute(
-        "SELECT d.door, chat, thread, person, conversation FROM doors AS d JOIN conversations AS c"  # noqa: S608 - fixed text
-        f" ON c.id = conversation WHERE {where} AND {theirs} ORDER BY d.place DESC",
+        "SELECT d.door, chat, thread, person, conversation FROM doors AS d CROSS JOIN conversations AS c"  # noqa: S608 - fixed text
+        f" WHERE c.id = conversation AND {where} AND {theirs} ORDER BY d.place DESC",
         (value, *values),
     )
     return [

@@ -85,7 +85,7 @@ class DayBudgets:
         theirs, values = _of(of, "c.owner")
         rows = connection.execute(
             "SELECT l.may_cost, l.presence, l.boot, l.expires FROM leases AS l"  # noqa: S608 - fixed text and marks
-            f" JOIN conversations AS c ON c.id = l.conversation WHERE l.may_cost > 0 AND {theirs}",
+            f" CROSS JOIN conversations AS c WHERE c.id = l.conversation AND l.may_cost > 0 AND {theirs}",
             values,
         ).fetchall()
         return sum(most for most, *lease in rows if self._db.presence.holds(connection, *lease))

@@ -54,6 +54,9 @@ _SELECT = """
     SELECT o.id, o.conversation, o.seq, o.place, o.status, o.attempt, o.platform_id, o.detail, e.version, e.body, e.at
     FROM outbox AS o JOIN entries AS e ON e.id = o.place
 """
+_COUNTED = "SELECT status, count(*) FROM outbox WHERE door = ?"
+_BEYOND = 2**62
+"""A place after all others."""
 
 
 class Outbox:
@@ -87,11 +90,11 @@ class Outbox:
         """
         theirs, values = visible_to(viewer, "c.owner")
         where = (
-            f"JOIN conversations AS c ON c.id = o.conversation WHERE {theirs} AND (? = 0 OR o.place < ?)"
-            " ORDER BY o.place DESC LIMIT ?"
+            "CROSS JOIN conversations AS c WHERE c.id = o.conversation"
+            f" AND o.place < ? AND {theirs} ORDER BY o.place DESC LIMIT ?"
         )
         return await self._db.read(
-            lambda connection: _receipts(connection, where, *values, before, before, limit), viewer
+            lambda connection: _receipts(connection, where, before or _BEYOND, *values, limit), viewer
         )
 
     async def progress(self, conversation: ConversationId, delivery: DeliveryId) -> Progress:
@@ -133,10 +136,14 @@ class Outbox:
         return await self._db.data_version()
 
     async def counts(self, door: str) -> dict[str, int]:
-        """How many deliveries of a door have each status; a status that none has is left out."""
+        """How many deliveries of a door wait (`queued`, `sending`), and how many failed or may have (`failed`,
+        `unknown`); a status that none has is left out.
+        """
         rows = await self._db.read(
             lambda connection: connection.execute(
-                "SELECT status, count(*) FROM outbox WHERE door = ? GROUP BY status", (door,)
+                f"{_COUNTED} AND status IN ('queued', 'sending') GROUP BY status"
+                f" UNION ALL {_COUNTED} AND status IN ('failed', 'unknown') GROUP BY status",
+                (door, door),
             ).fetchall()
         )
         return dict(rows)

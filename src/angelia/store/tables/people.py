@@ -20,6 +20,14 @@ _BESIDE = {
     "notes": ("owner", "number, at, scope, about, what, text, state, settled_by, settled_at"),
     "schedules": ("owner", "conversation, state, why, upto, source"),
 }
+_KNOWN = """
+    SELECT k.owner, k.conversations, max(c.last_at) FROM
+        (SELECT owner, count(*) AS conversations, max(last_hour) AS last_hour FROM conversations
+        WHERE door <> ? GROUP BY owner) AS k
+    CROSS JOIN conversations AS c WHERE c.owner = k.owner AND c.last_hour = k.last_hour AND c.door <> ?
+    GROUP BY k.owner, k.conversations ORDER BY 3 DESC, 1
+"""
+"""Counted from the index alone; a conversation itself is looked at in the hour of somebody's last one."""
 
 
 class KnownPerson(Struct, frozen=True):
@@ -38,10 +46,7 @@ class KnownPeople:
 
     async def known(self) -> list[KnownPerson]:
         """Those to whom conversations belong, whoever was there last first."""
-        query = (
-            "SELECT owner, count(*), max(last_at) FROM conversations WHERE door <> ? GROUP BY owner ORDER BY 3 DESC, 1"
-        )
-        rows = await self._db.read(lambda connection: connection.execute(query, (AUDIT,)).fetchall())
+        rows = await self._db.read(lambda connection: connection.execute(_KNOWN, (AUDIT, AUDIT)).fetchall())
         return [KnownPerson(Principal.parse(owner), count, last) for owner, count, last in rows]
 
     async def named(self, who: Principal) -> list[ConversationId]:

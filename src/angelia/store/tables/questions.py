@@ -23,7 +23,7 @@ class WaitingQuestion(Struct, frozen=True):
 
 _SELECT = """
     SELECT q.conversation, c.title, c.door, q.seq, e.at, e.version, e.body
-    FROM questions AS q JOIN conversations AS c ON c.id = q.conversation JOIN entries AS e ON e.id = q.place
+    FROM questions AS q CROSS JOIN conversations AS c JOIN entries AS e ON e.id = q.place
 """
 
 
@@ -36,7 +36,7 @@ class WaitingQuestions:
     async def all(self, viewer: Principal) -> list[WaitingQuestion]:
         """What waits in conversations that they may see, oldest first."""
         theirs, values = visible_to(viewer, "c.owner")
-        where = f"WHERE {theirs} AND c.door <> 'parent' ORDER BY q.place"
+        where = f"WHERE c.id = q.conversation AND {theirs} AND c.door <> 'parent' ORDER BY q.place"
         return await self._db.read(lambda connection: _found(connection, where, values), viewer)
 
     async def counts(self, viewer: Principal) -> dict[ConversationId, int]:
@@ -45,7 +45,7 @@ class WaitingQuestions:
         rows = await self._db.read(
             lambda connection: connection.execute(
                 "SELECT q.conversation, count(*) FROM questions AS q"  # noqa: S608 - fixed text
-                f" JOIN conversations AS c ON c.id = q.conversation WHERE {theirs} AND c.door <> 'parent'"
+                f" CROSS JOIN conversations AS c WHERE c.id = q.conversation AND {theirs} AND c.door <> 'parent'"
                 " GROUP BY q.conversation",
                 values,
             ).fetchall(),

@@ -61,9 +61,10 @@ class Spendings:
     async def by_conversation(self, viewer: Principal, since: int, limit: int) -> list[PaidIn]:
         """The conversations that cost most since a moment, of those that are theirs and not erased."""
         theirs, values = visible_to(viewer, "principal")
-        query = (
-            f"SELECT conversation, {_SUMS} FROM spending WHERE at >= ? AND {theirs}"  # noqa: S608 - fixed text
-            " GROUP BY conversation ORDER BY 2 DESC, 3 DESC LIMIT ?"
+        query = (  # by the moment first: to group by an index of conversations would read what was ever paid
+            "WITH paid AS MATERIALIZED"  # noqa: S608 - fixed text
+            f" (SELECT conversation, cost, input, output FROM spending WHERE at >= ? AND {theirs})"
+            f" SELECT conversation, {_SUMS} FROM paid GROUP BY conversation ORDER BY 2 DESC, 3 DESC LIMIT ?"
         )
         rows = await self._db.read(lambda connection: _all(connection, query, (since, *values, limit)), viewer)
         return [PaidIn(ConversationId(row[0]), *row[1:]) for row in rows]

@@ -35,7 +35,7 @@ from angelia.store.log.lease import HeldElsewhere, Lease
 from angelia.store.log.projections import TABLES, rederive
 from angelia.store.log.ranked_search import Within, ranked_search
 from angelia.store.log.search import search
-from angelia.store.log.transcript import Transcript
+from angelia.store.log.transcript import Mark, Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore, StoreConnection
 from angelia.store.sql.connections import scratch
@@ -272,6 +272,25 @@ async def who_looks_sees_what_is_their_own(ground: StoreGround) -> None:
         expect(not ranked.hits and not ranked.terms.used, "that a word was said is told to who may not know")
 
 
+async def lists_are_by_last_use_and_their_pages_fit(ground: StoreGround) -> None:
+    """By the moment of the last entry; of one moment by their ids. A page begins where the one before ended."""
+    reader = Principal("chat", "reader")
+    moments = [5 * _HOUR_MS + 1, 5 * _HOUR_MS, 7 * _HOUR_MS, 1, 7 * _HOUR_MS, 6 * _HOUR_MS - 1]
+    for number, at in enumerate(moments):
+        name = ConversationId(f"{number}")
+        await Transcript(ground.here).append(name, [ConversationOpened("chat", "/w", owner=reader)], at=[1])
+        await Transcript(ground.here).append(name, [said("again")], at=[at])
+    order = [f"{number}" for at, number in sorted(((at, number) for number, at in enumerate(moments)), reverse=True)]
+    for store in (ground.here, ground.there):
+        transcript, found, mark = Transcript(store), list[str](), None
+        while page := await transcript.conversations(reader, 2, before=mark):
+            found += [one.id for one in page]
+            mark = Mark(page[-1].last_at, page[-1].id)
+        expect(found == order, f"pages list {found}, and not {order}")
+        by_door = [one.id for one in await transcript.conversations(OWNER, 3, door="chat", workspace="/w")]
+        expect(by_door == order[:3], f"a door and a folder list {by_door}, and not {order[:3]}")
+
+
 async def words_are_found_as_they_are_meant(ground: StoreGround) -> None:
     conversation = await ground.conversation()
     texts = ("the big red fish", "a big fish in Cafés", "私は東京都に住む", "fish that is big", "résumé writing")
@@ -332,6 +351,7 @@ async def what_is_derived_is_what_the_log_says(ground: StoreGround) -> None:
     """After all that the other claims do to one store, its tables are those that the log gives anew."""
     for claim in (
         who_looks_sees_what_is_their_own,
+        lists_are_by_last_use_and_their_pages_fit,
         a_delivery_is_settled_once,
         an_occurrence_has_one_fact,
         erased_it_is_gone_and_its_number_is_nobody_elses,
@@ -449,6 +469,7 @@ _CLAIMS = (
     a_delivery_is_settled_once,
     an_occurrence_has_one_fact,
     who_looks_sees_what_is_their_own,
+    lists_are_by_last_use_and_their_pages_fit,
     words_are_found_as_they_are_meant,
     erased_it_is_gone_and_its_number_is_nobody_elses,
     an_entry_neither_changes_nor_goes,

@@ -1,0 +1,114 @@
+"""A list of conversations reads those of some hours by an index, however many there are, and never all of them."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from angelia.core import entry as e
+from angelia.core.ids import ConversationId, PlaceId
+from angelia.core.principal import OWNER, Principal
+from angelia.store.log.transcript import Mark, Summary, Transcript
+from angelia.store.port import LogStore, StoreConnection
+from angelia.store.tables.outbox import Outbox
+from angelia.store.tables.people import KnownPeople
+from angelia.store.tables.spendings import Spendings
+
+pytestmark = pytest.mark.anyio
+
+HOUR = 3_600_000
+ANN = Principal("chat", "ann")
+Look = Callable[[LogStore], Awaitable[object]]
+LISTS: dict[str, tuple[Callable[[Transcript], Awaitable[list[Summary]]], str]] = {
+    "all": (lambda log: log.conversations(OWNER), "conversations_by_use"),
+    "the next page": (lambda log: log.conversations(OWNER, before=Mark(5 * HOUR, "x")), "conversations_by_use"),
+    "one's own": (lambda log: log.conversations(ANN), "conversations_by_owner"),
+    "one owner's": (lambda log: log.conversations(OWNER, owner=ANN), "conversations_by_owner"),
+    "a folder's": (lambda log: log.conversations(OWNER, workspace="/work"), "conversations_by_workspace"),
+    "a door's": (lambda log: log.conversations(OWNER, door="terminal"), "conversations_by_door"),
+}
+LOOKS: dict[str, tuple[Look, str]] = {
+    "a place's conversations": (lambda db: Transcript(db).in_place(OWNER, PlaceId("one")), "conversations_by_place"),
+    "whoever works in a folder": (lambda db: Transcript(db).works_in("/work"), "conversations_by_workspace"),
+    "an owner's newest one": (lambda db: Transcript(db).newest(OWNER), "SCAN e"),
+    "what one has cost": (lambda db: Transcript(db).spent(OWNER, 0, ConversationId("one")), "spending_by_conversation"),
+    "what cost most since then": (lambda db: Spendings(db).by_conversation(OWNER, 7, 20), "PRIMARY KEY (at>?)"),
+    "what was sent last": (lambda db: Outbox(db).newest(OWNER, 20), "outbox_by_place"),
+    "what is to be sent, or failed": (lambda db: Outbox(db).counts("chat"), "outbox_doubtful"),
+    "who is known": (lambda db: KnownPeople(db).known(), "COVERING INDEX conversations_by_owner"),
+}
+"""What else is asked of all conversations, and what tells in its plan that no table is read whole."""
+
+
+class Noting:
+    """Notes what a connection is asked, and passes it on."""
+
+    def __init__(self, connection: StoreConnection, asked: list[tuple[str, tuple[object, ...]]]) -> None:
+        self._connection, self._asked = connection, asked
+
+    def execute(self, statement: str, values: tuple[object, ...] = ()) -> object:
+        """See `StoreConnection`."""
+        self._asked.append((statement, values))
+        return self._connection.execute(statement, values)
+
+
+async def asked_by(db: LogStore, look: Look, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """How the store finds what a look asks for, a line each."""
+    asked: list[tuple[str, tuple[object, ...]]] = []
+    read = db.read
+    with monkeypatch.context() as patched:
+        patched.setattr(db, "read", lambda job, *viewer: read(lambda one: job(Noting(one, asked)), *viewer))
+        await look(db)
+    ((statement, values),) = asked
+    return await db.read(lambda connection: _plan(connection, statement, values))
+
+
+def _plan(connection: StoreConnection, statement: str, values: tuple[object, ...]) -> list[str]:
+    if type(connection).__module__ == "sqlite3":
+        return [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
+    for way in ("seqscan", "bitmapscan", "sort"):  # which it takes for a table that small
+        connection.execute(f"SET LOCAL enable_{way} = off")
+    return [str(row[0]) for row in connection.execute(f"EXPLAIN {statement}", values)]
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_a_list_is_read_by_an_index_and_sorted_within_the_hour_alone(
+    db: LogStore, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, index = LISTS[name]
+    plan = await asked_by(db, lambda db: look(Transcript(db)), monkeypatch)
+    assert len(plan) == 2, plan
+    assert index in plan[0], plan
+    assert "RIGHT PART OF ORDER BY" in plan[1] or "LAST 2 TERMS OF ORDER BY" in plan[1], plan
+
+
+@pytest.mark.parametrize("engine", ["postgresql"])
+@pytest.mark.parametrize("name", LISTS)
+async def test_postgresql_does_so_too(db: LogStore, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    look, index = LISTS[name]
+    plan = "\n".join(await asked_by(db, lambda db: look(Transcript(db)), monkeypatch))
+    assert index in plan, plan
+    assert "Incremental Sort" in plan, plan
+
+
+@pytest.mark.parametrize("name", LOOKS)
+async def test_a_look_reads_no_table_whole(db: LogStore, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    look, told = LOOKS[name]
+    plan = await asked_by(db, look, monkeypatch)
+    assert any(told in line for line in plan), plan
+    whole = [
+        line for line in plan if line.startswith(("SCAN conv", "SCAN out", "SCAN spending")) and "USING" not in line
+    ]
+    assert whole == [], plan
+
+
+async def test_what_is_used_again_is_listed_where_it_is_used_now(db: LogStore, transcript: Transcript) -> None:
+    """An hour is written down once, not with each entry: and with the first one of the next."""
+    names = [ConversationId(name) for name in ("one", "two", "three")]
+    for number, name in enumerate(names):
+        await transcript.append(name, [e.ConversationOpened("terminal", "/work")], at=[number * HOUR])
+    await transcript.append(names[0], [e.CancelAsked(OWNER), e.CancelAsked(OWNER)], at=[9 * HOUR, 9 * HOUR + 1])
+    await transcript.append(names[1], [e.CancelAsked(OWNER)], at=[9 * HOUR])
+    assert [one.id for one in await transcript.conversations(OWNER)] == ["one", "two", "three"]
+    query = "SELECT id, last_hour FROM conversations ORDER BY id"
+    hours = await db.read(lambda connection: connection.execute(query).fetchall())
+    assert [tuple(row) for row in hours] == [("one", 9), ("three", 2), ("two", 9)]
