@@ -43,13 +43,18 @@ WAYS: dict[str, tuple[list[str], set[str]]] = {
 
 
 NOT_ASKED_FOR = {
+    "angelia.browsers.chromium.downloads",
+    "angelia.browsers.chromium.live_browser",
+    "angelia.browsers.chromium.tab",
     "angelia.channels.registry",
+    "angelia.sandboxes.guard.dotenv",
+    "angelia.sandboxes.guard.sourced",
     "angelia.service.settings.faults",
     "angelia.skills.front_matter",
     "httpx2",
     "zoneinfo",
 }
-"""What one question needs nothing of: chat networks, faults of settings, files of presets, time zones."""
+"""What one question needs nothing of: pages, chat networks, shells' files, faults of settings, presets, time zones."""
 
 
 def imported(argv: list[str], home: Path, **more: str) -> set[str]:

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from angelia.browsers.address import RemoteAddress
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
-from angelia.browsers.chromium.downloads import Downloaded, Downloads
 from angelia.browsers.chromium.frames import origin
 from angelia.browsers.chromium.given_secrets import GivenSecrets
-from angelia.browsers.chromium.live_browser import LiveBrowser
-from angelia.browsers.chromium.site_storage import put_storage, storage_of
-from angelia.browsers.chromium.tab import Tab
-from angelia.browsers.chromium.uploads import FileAtPath, FileInPieces
 from angelia.browsers.control import PageControl
 from angelia.browsers.cookies import cookies_for
 from angelia.browsers.logins import KeptLogins
@@ -22,9 +17,13 @@ from angelia.sandboxes.egress.addresses import Addresses
 
 if TYPE_CHECKING:
     from angelia.browsers.chromium.display import Display
+    from angelia.browsers.chromium.downloads import Downloaded, Downloads
     from angelia.browsers.chromium.launch import RunningChromium
+    from angelia.browsers.chromium.live_browser import LiveBrowser
     from angelia.browsers.chromium.remote import RemoteContext
     from angelia.browsers.chromium.remote_downloads import RemoteDownloads
+    from angelia.browsers.chromium.tab import Tab
+    from angelia.browsers.chromium.uploads import FileAtPath, FileInPieces
 
 MOST_TABS = 12
 MOST_ELSEWHERE = 50_000_000
@@ -71,7 +70,7 @@ class ChromiumBrowser:
             self._running.rules.opened.add(origin)
 
     @property
-    def tabs(self) -> dict[str, Tab]:
+    def tabs(self) -> "dict[str, Tab]":
         """The open tabs by their names."""
         return self._tabs
 
@@ -80,7 +79,7 @@ class ChromiumBrowser:
         """The tab that was used last; empty if none is open."""
         return self._current
 
-    def tab(self, name: str = "") -> Tab:
+    def tab(self, name: str = "") -> "Tab":
         """A tab by its name; without one the tab that was used last.
 
         Raises:
@@ -93,7 +92,7 @@ class ChromiumBrowser:
         there = f"There are {', '.join(self._tabs)}." if self._tabs else "Open a page first, with `browser_open`."
         raise ActFailed(ActOutcome.GONE, f"There is no tab {name}. {there}" if name else there)
 
-    async def opened(self, name: str = "") -> Tab:
+    async def opened(self, name: str = "") -> "Tab":
         """The tab of this name, or the one that was used last; `new`, having none, and its crash make one.
 
         Raises:
@@ -152,7 +151,7 @@ class ChromiumBrowser:
         await tab.close()
         self._forget(tab.target)
 
-    async def download(self, tab: Tab, ref: str, *, limit: int, progress: Callable[[str], None]) -> Downloaded:
+    async def download(self, tab: "Tab", ref: str, *, limit: int, progress: Callable[[str], None]) -> "Downloaded":
         """The file that comes of a click at `ref`.
 
         Raises:
@@ -162,12 +161,14 @@ class ChromiumBrowser:
         assert self._downloads is not None  # a page is open
         return await self._downloads.take(tab, ref, limit=limit, progress=progress)
 
-    async def lay_in(self, content: AsyncIterator[bytes], name: str, size: int) -> FileAtPath | FileInPieces:
+    async def lay_in(self, content: AsyncIterator[bytes], name: str, size: int) -> "FileAtPath | FileInPieces":
         """A file of `size` bytes as a page may be given it.
 
         Raises:
             ActFailed: it is too large for a browser that runs elsewhere.
         """
+        from angelia.browsers.chromium.uploads import FileAtPath, FileInPieces
+
         assert self._running is not None  # a page is open
         if self._running.folders is not None:
             return FileAtPath(await self._running.folders.put(content, name))
@@ -183,6 +184,8 @@ class ChromiumBrowser:
         Raises:
             ActFailed: a script of the model's has run there, and might read them out.
         """
+        from angelia.browsers.chromium.site_storage import put_storage
+
         assert self._running is not None
         if self._given.scripted & {*origins, ""}:
             why = f"A script of yours has run in a page of {', '.join(origins)}, and might read logins out."
@@ -214,18 +217,22 @@ class ChromiumBrowser:
         Raises:
             BrowserGone: it has ended.
         """
+        from angelia.browsers.chromium.site_storage import storage_of
+
         if self._running is None:
             raise BrowserGone("The browser has ended.")
         cookies = cookies_for((await self._running.cdp.call("Storage.getCookies", self._within))["cookies"], origins)
         found = [await storage_of(tab) for tab in [*self._tabs.values()] if origin(tab.url) in origins]
         return before.became(cookies, {one.origin: one for one in found if one is not None and one.origin in origins})
 
-    async def watch(self) -> LiveBrowser:
+    async def watch(self) -> "LiveBrowser":
         """Its pages as somebody sees them who watches, from the tab on that was used last.
 
         Raises:
             ActFailed: there is none, or it is gone again.
         """
+        from angelia.browsers.chromium.live_browser import LiveBrowser
+
         self.tab()
         assert self._running is not None  # a page is open
         watched = LiveBrowser(self._running.cdp, self, self.control)
@@ -273,7 +280,8 @@ class ChromiumBrowser:
             return self._running
 
     async def _launched(self) -> "RunningChromium":
-        from angelia.browsers.chromium.launch import start_chromium  # what it takes is loaded with the first page
+        from angelia.browsers.chromium.downloads import Downloads  # what it takes is loaded with the first page
+        from angelia.browsers.chromium.launch import start_chromium
 
         running = await start_chromium(self._addresses, self._display)
         self._downloads = taken = Downloads(running.cdp, running.folders, running.refusals.__setitem__)
@@ -328,6 +336,8 @@ class ChromiumBrowser:
             self._beginning.discard(identity)
 
     async def _begin_tab(self, running: "RunningChromium | RemoteContext", target: str) -> None:
+        from angelia.browsers.chromium.tab import Tab
+
         with suppress(ProtocolError, ActFailed, BrowserGone):  # it was gone again before it could be spoken to
             asked = {"targetId": target, "flatten": True}
             session = (await running.cdp.call("Target.attachToTarget", asked))["sessionId"]

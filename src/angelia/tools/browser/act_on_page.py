@@ -1,12 +1,11 @@
 """The tool `browser_act`: click, type and the like; several steps in one call, up to the first surprise."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook, changes
 from angelia.core.content import CallStatus, Media, Text
@@ -19,6 +18,9 @@ from angelia.tools.browser.page_secrets import PageSecrets
 from angelia.tools.browser.session import BrowserContext, judged_tab, origin_at, remember_judged, told
 from angelia.tools.files.paths import led
 from angelia.tools.port import SandboxAccess, ToolOutcome, Traits
+
+if TYPE_CHECKING:
+    from angelia.browsers.chromium.tab import Tab
 
 MOST_WAIT = 30.0
 """Seconds that a `wait` step may take."""
@@ -103,7 +105,7 @@ class ActOnPage:
         except ActFailed as refused:
             return ToolOutcome((Text(f"{refused.outcome}: {refused}"),), CallStatus.ERROR)
 
-    async def _steps(self, arguments: ActOnPageArguments, tab: Tab, context: BrowserContext) -> ToolOutcome:
+    async def _steps(self, arguments: ActOnPageArguments, tab: "Tab", context: BrowserContext) -> ToolOutcome:
         lines, failed = [], False
         files = list[Media]()
         before = tab.seen
@@ -129,7 +131,7 @@ class ActOnPage:
         outcome = await self._logins.told(outcome, tab)
         return ToolOutcome((*outcome.parts, *files), CallStatus.ERROR if failed else CallStatus.OK)
 
-    async def _after(self, tab: Tab, before: PageLook | None) -> str:
+    async def _after(self, tab: "Tab", before: PageLook | None) -> str:
         if tab.dialog is not None:
             return str(tab.dialog)
         if tab.stuck:
@@ -140,7 +142,7 @@ class ActOnPage:
             return f"{failed.outcome}: {failed}"
 
     async def _take(  # noqa: C901 - one closed vocabulary, one line a kind
-        self, tab: Tab, step: Step, files: list[Media], context: BrowserContext
+        self, tab: "Tab", step: Step, files: list[Media], context: BrowserContext
     ) -> str:
         """Do one step; what is said of it beside that it was done."""
         match step.do:

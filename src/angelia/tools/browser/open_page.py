@@ -1,13 +1,12 @@
 """The tool `browser_open`: go to a page, and see it."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.frames import origin
-from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
@@ -16,6 +15,9 @@ from angelia.tools.browser.page_logins import PageLogins
 from angelia.tools.browser.page_secrets import PageSecrets
 from angelia.tools.browser.session import BrowserContext, judged_tab, remember_judged, told
 from angelia.tools.port import SandboxAccess, ToolOutcome, Traits
+
+if TYPE_CHECKING:
+    from angelia.browsers.chromium.tab import Tab
 
 
 class OpenPageArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,7 +87,7 @@ class OpenPage:
         outcome = await told(self._browser, tab, f"{look.head()}\n{look.words()}", context)
         return await self._logins.told(self._secrets.told(outcome, tab), tab)
 
-    async def _gone_to(self, url: str, tab: Tab) -> Tab:
+    async def _gone_to(self, url: str, tab: "Tab") -> "Tab":
         """The tab that shows it: another one, where the process of the page before has ended meanwhile."""
         try:
             await tab.go(url)

@@ -1,9 +1,8 @@
 """Files that pass between a page and the sandbox: a download out of it, an upload into it."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.context.media_forms import size_words
 from angelia.core.content import Media
@@ -11,6 +10,9 @@ from angelia.core.text import file_name
 from angelia.sandboxes.port import NoSuchFile, SandboxError
 from angelia.tools.files.paths import judged
 from angelia.tools.port import MediaAccess, ProgressAccess, SandboxAccess
+
+if TYPE_CHECKING:
+    from angelia.browsers.chromium.tab import Tab
 
 MOST = 500_000_000
 """Bytes of one download or upload."""
@@ -21,7 +23,7 @@ class TransferContext(MediaAccess, ProgressAccess, SandboxAccess, Protocol):
 
 
 async def download(
-    browser: ChromiumBrowser, tab: Tab, ref: str, path: str, context: TransferContext
+    browser: ChromiumBrowser, tab: "Tab", ref: str, path: str, context: TransferContext
 ) -> tuple[Media, str]:
     """Click, and take the file that comes: measured, kept, and put at `path` in the sandbox where one is given.
 
@@ -47,7 +49,7 @@ async def download(
         found.drop()
 
 
-async def upload(browser: ChromiumBrowser, tab: Tab, ref: str, path: str, context: TransferContext) -> str:
+async def upload(browser: ChromiumBrowser, tab: "Tab", ref: str, path: str, context: TransferContext) -> str:
     """Give a file of the sandbox to what asks for one; what is said of it.
 
     Raises:

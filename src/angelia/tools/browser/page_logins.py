@@ -1,12 +1,12 @@
 """Logins by name for the browser's tools: lent to the conversation, put into its browser, kept as they become."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.frames import origin
-from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.core.content import Text
 from angelia.core.errors import AngeliaError, BadInput, PolicyDenied
@@ -14,6 +14,9 @@ from angelia.policy.verdict import UseProfile
 from angelia.tools.browser.session import origins_in
 from angelia.tools.page_access import LentProfile, ProfilesAccess
 from angelia.tools.port import ToolOutcome
+
+if TYPE_CHECKING:
+    from angelia.browsers.chromium.tab import Tab
 
 
 class PageLogins:
@@ -80,7 +83,7 @@ class PageLogins:
                     return f"The logins of {one} were not kept: {error}"
         return ""
 
-    async def told(self, outcome: ToolOutcome, tab: Tab) -> ToolOutcome:
+    async def told(self, outcome: ToolOutcome, tab: "Tab") -> ToolOutcome:
         """What a tool says, after the logins were kept, and which are kept for what the tab shows: once a site."""
         said = [fault] if (fault := await self.keep()) else []
         fresh = [one for one in origins_in(tab) if one not in self._told]

@@ -1,10 +1,10 @@
 """Secrets by handle for the browser's tools: which a site may have, what is asked of the policy, and the typing."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.core.content import Text
 from angelia.core.errors import AngeliaError, BadInput, PolicyDenied
@@ -12,6 +12,9 @@ from angelia.policy.verdict import UseSecret
 from angelia.tools.browser.session import origins_in
 from angelia.tools.page_access import SecretsAccess
 from angelia.tools.port import ToolOutcome
+
+if TYPE_CHECKING:
+    from angelia.browsers.chromium.tab import Tab
 
 
 class PageSecrets:
@@ -38,7 +41,7 @@ class PageSecrets:
             sites.setdefault(site, []).append(handle)
         return [UseSecret(tuple(dict.fromkeys(handles)), site) for site, handles in sites.items()]
 
-    async def fill(self, tab: Tab, ref: str, handle: str, origin: str) -> str:
+    async def fill(self, tab: "Tab", ref: str, handle: str, origin: str) -> str:
         """Type one into a field of this origin; what is said of it.
 
         Raises:
@@ -52,7 +55,7 @@ class PageSecrets:
         await tab.secrets.fill(ref, value, origin)
         return f", with the secret {handle}"
 
-    def told(self, outcome: ToolOutcome, tab: Tab) -> ToolOutcome:
+    def told(self, outcome: ToolOutcome, tab: "Tab") -> ToolOutcome:
         """What a tool says, and which secrets are kept for what the tab shows: once for each site."""
         if self._access is None:
             return outcome

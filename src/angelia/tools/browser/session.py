@@ -1,17 +1,19 @@
 """What the browser's tools share: the conversation's browser, and what is said of a page."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.frames import origin
-from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook
 from angelia.core.content import BlobRef, Text
 from angelia.core.text import one_line, shorten
 from angelia.tools.port import BlobAccess, MediaAccess, ProgressAccess, SandboxAccess, ToolOutcome
 from angelia.tools.web.outside_words import as_data
+
+if TYPE_CHECKING:
+    from angelia.browsers.chromium.tab import Tab
 
 
 class BrowserContext(BlobAccess, MediaAccess, ProgressAccess, SandboxAccess, Protocol):
@@ -22,7 +24,7 @@ JUDGED = "browser origin"
 """Under this name, and the number of a frame, `led` keeps where pages were when the call was judged."""
 
 
-def remember_judged(tab: Tab, refs: Sequence[str], context: SandboxAccess) -> list[str]:
+def remember_judged(tab: "Tab", refs: Sequence[str], context: SandboxAccess) -> list[str]:
     """The origins that an act on these references tells something: the page's, and those of frames.
 
     Raises:
@@ -38,13 +40,13 @@ def remember_judged(tab: Tab, refs: Sequence[str], context: SandboxAccess) -> li
     return list(dict.fromkeys(origins))
 
 
-def origins_in(tab: Tab) -> list[str]:
+def origins_in(tab: "Tab") -> list[str]:
     """Of the page, and of the frames that were looked into."""
     found = [origin(tab.url), *map(tab.frames.origin, tab.frames.known())]
     return list(dict.fromkeys(one for one in found if one))
 
 
-def origin_at(tab: Tab, ref: str) -> str:
+def origin_at(tab: "Tab", ref: str) -> str:
     """Of the document to which a reference belongs.
 
     Raises:
@@ -53,7 +55,7 @@ def origin_at(tab: Tab, ref: str) -> str:
     return tab.frames.origin_of(ref) or origin(tab.url)
 
 
-def judged_tab(browser: ChromiumBrowser, name: str, context: SandboxAccess, *refs: str) -> Tab:
+def judged_tab(browser: ChromiumBrowser, name: str, context: SandboxAccess, *refs: str) -> "Tab":
     """The tab, if it and the frames of these references are still where they were when the policy was asked.
 
     Raises:
@@ -76,7 +78,7 @@ def _judged(ref: str) -> str:
 
 
 async def told(
-    browser: ChromiumBrowser, tab: Tab, words: str, context: BrowserContext, *, whole: PageLook | None = None
+    browser: ChromiumBrowser, tab: "Tab", words: str, context: BrowserContext, *, whole: PageLook | None = None
 ) -> ToolOutcome:
     """A result about a page: what it shows as data of its origin, then what its wall held back."""
     tabs = f", tab {tab.name} of {', '.join(browser.tabs)}" if len(browser.tabs) > 1 else ""
