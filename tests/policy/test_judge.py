@@ -59,6 +59,7 @@ def letter(verdict: Verdict) -> str:
     return LETTERS[type(verdict)]
 
 
+GRANTED = ("make", "network: make", "outside: ls", "host: e.example", "fetch: https://example.com")
 MODES = (Mode.PLAN, Mode.ASK, Mode.EDIT, Mode.AUTONOMOUS)
 
 
@@ -106,6 +107,8 @@ MODES = (Mode.PLAN, Mode.ASK, Mode.EDIT, Mode.AUTONOMOUS)
 )
 def test_the_mode_decides(effect: Effect, expected: str) -> None:
     assert "".join(letter(judge(effect, situation(mode=mode))) for mode in MODES) == expected
+    given = "".join(letter(judge(effect, situation(mode=mode, granted=GRANTED))) for mode in MODES)
+    assert all(after == "y" for before, after in zip(expected, given, strict=True) if before == "y"), "grants widen"
 
 
 CONFINEMENTS = (Confinement.REAL, Confinement.NONE, Confinement.SWITCHED_OFF)

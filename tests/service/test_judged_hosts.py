@@ -6,11 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from angelia.core.entry import Address
+from angelia.core.errors import StoreClosed
 from angelia.core.ids import new_conversation, wall_clock
 from angelia.core.principal import OWNER
 from angelia.policy.approvers import owner_at
 from angelia.policy.situation import Mode
-from angelia.policy.verdict import Ask, RunCommand
+from angelia.policy.verdict import Allow, Ask, RunCommand
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Description
 from angelia.service.conversation.conversation_judge import JudgedConversation, conversation_judge
@@ -63,6 +64,23 @@ async def test_a_yes_is_to_hosts_only_where_they_hold(
         await sandbox.close()
     assert isinstance(asked, Ask)
     assert asked.pattern == pattern
+
+
+async def test_what_needs_no_yes_is_judged_without_a_look_at_what_was_granted(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    sandbox = Described(tmp_path / "work", home=tmp_path / "home", state=tmp_path / "state")
+    sandbox.says = SAYS
+    place = (new_conversation(wall_clock), OWNER, "local", "/work")
+    standing = JudgedConversation(
+        *place, lambda: Address("terminal"), lambda: Mode.EDIT, tuple, approvers=owner_at(Address("terminal"))
+    )
+    db = Database.open(tmp_path / "home")
+    db.close()
+    judge = conversation_judge(load(tmp_path / "home", {}), standing, sandbox, Grants(db))
+    assert isinstance(await judge([RunCommand("make", "/work", "confined")]), Allow)
+    with pytest.raises(StoreClosed):
+        await judge([RunCommand("make", "/work", "network", ("a.org",))])
+    await sandbox.close()
 
 
 async def pattern_of(work: Path, command: str, cwd: Path, reach: str = "network") -> str:

@@ -14,6 +14,7 @@ from angelia.engine.broker import Judge
 from angelia.policy.approvers import ApproversOf
 from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import (
+    Allow,
     AnswerServer,
     AskPerson,
     ChangeSchedule,
@@ -68,10 +69,8 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
         from angelia.policy.judge import judge, settle
         from angelia.policy.roles import Right
 
-        given = await grants.matching(standing.owner, standing.sandbox, standing.workspace, standing.conversation)
         speakers = standing.speakers()
         others = not set(speakers) <= {standing.owner}
-        granted = [] if others else given
         described = await sandbox.describe()
         situation = Situation(
             workspace=described.workspace,
@@ -81,7 +80,6 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
             confinement=_confinement(loaded, described),
             network=NetworkSetting(loaded.config.sandbox.network),
             allow_ranges=loaded.config.policy.allow_ranges,
-            granted=tuple(grant.pattern for grant in granted),
             address=standing.address(),
             seen=view.advance(standing.entries()) if _may_carry_away(effects) else InView(),
             keeps_changes=described.keeps_changes,
@@ -89,10 +87,15 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
         )
         absent, leads = await _absent(effects, situation, sandbox), await _destination(effects, situation, sandbox)
         situation = replace(situation, absent=absent, destination=leads)
-        verdicts = [
-            judge(one, where) for effect in effects for one, where in _as_they_are(effect, described, situation)
-        ]
-        verdict = strictest(verdicts)
+
+        def judged(situation: Situation) -> Verdict:
+            as_they_are = (pair for effect in effects for pair in _as_they_are(effect, described, situation))
+            return strictest([judge(one, where) for one, where in as_they_are])
+
+        verdict = judged(situation)
+        if not isinstance(verdict, Allow) and not others:  # what is allowed is so whatever else was granted
+            given = await grants.matching(standing.owner, standing.sandbox, standing.workspace, standing.conversation)
+            verdict = judged(replace(situation, granted=tuple(grant.pattern for grant in given))) if given else verdict
         own = all(isinstance(effect, AnswerServer | AskPerson | HandOverPage) for effect in effects)
         kind, right = (QuestionKind.CHOICE, Right.TALK) if own else (QuestionKind.PERMISSION, Right.ASK)
         return settle(verdict, await standing.approvers(kind, speakers), right)
