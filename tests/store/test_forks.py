@@ -1,8 +1,11 @@
 """A fork has the past of another conversation, entry by entry, and what that past did is not done or counted twice."""
 
 import os
+import resource
 import signal
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -67,6 +70,31 @@ async def test_a_fork_at_every_place_has_the_entries_up_to_there(transcript: Tra
         assert first.fork is not None
         assert (first.fork.of, first.fork.upto, first.workspace, first.place) == (source, at, "/garden", "")
     assert await transcript.entries(source) == original
+
+
+@contextmanager
+def no_file_is_opened() -> Iterator[None]:
+    """No further file can be opened by this process."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(os.devnull, os.O_RDONLY)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+async def test_what_is_copied_of_a_long_log_is_put_down_nowhere_beside_it(
+    transcript: Transcript, blobs: BlobStore
+) -> None:
+    source = await story(transcript, blobs, turns=1)
+    await forked(transcript, source)  # what is opened once is open from now on
+    await transcript.append(source, [e.UserSaid((Text("beetroot " * 1_000),)) for _ in range(500)])
+    last = (await transcript.summary(OWNER, source)).last_seq
+    with no_file_is_opened():
+        made = await forked(transcript, source, last)
+    assert (await transcript.entries(made))[1:last] == (await transcript.entries(source))[1:]
 
 
 async def test_without_a_place_it_begins_before_the_turn_that_is_open(transcript: Transcript, blobs: BlobStore) -> None:

@@ -41,6 +41,7 @@ def connect(path: Path, patience_s: float) -> sqlite3.Connection:
             "secure_delete = ON",
             f"journal_size_limit = {_LOG_KEPT}",
             f"cache_size = -{_PAGES_KEPT_KIB}",
+            "temp_store = MEMORY",  # what a fork copies and what is sorted is put down nowhere beside the home
         ):
             connection.execute(f"PRAGMA {pragma}")
     except BaseException:
