@@ -58,6 +58,22 @@ async def test_gaps_and_unreadable_entries_are_named(
     assert problems[1].startswith(f"Entry 5 of {conversation} cannot be read")
 
 
+async def test_of_a_long_log_the_conversations_used_last_are_looked_through(
+    db: Database, transcript: Transcript, blobs: BlobStore
+) -> None:
+    old, middle, new = (ConversationId(name) for name in ("old", "middle", "new"))
+    for name, at in ((middle, 2), (new, 3), (old, 1)):
+        await transcript.append(name, [ConversationOpened("terminal", "/w"), said("needle")], at=[at, at])
+    await db.write(lambda connection: rows.insert(connection, old, 5, b"{}"))
+    whole = await upkeep.verify(db, blobs)
+    assert await upkeep.verify_newest(db, blobs, 7) == upkeep.PartlyVerified(tuple(whole), 3, 3)
+    part = await upkeep.verify_newest(db, blobs, 3)
+    assert part == upkeep.PartlyVerified((), 2, 3), "it looks at what nobody used for long"
+    await db.write(lambda connection: rows.insert(connection, new, 5, b"{}"))
+    part = await upkeep.verify_newest(db, blobs, 3)
+    assert part.problems[0] == f"Entries 3 to 4 of {new} cannot be found."
+
+
 async def test_an_index_that_lost_words_is_noticed_and_rebuilt(
     db: Database, transcript: Transcript, conversation: ConversationId, blobs: BlobStore
 ) -> None:

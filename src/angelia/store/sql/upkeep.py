@@ -12,6 +12,7 @@ from msgspec import Struct
 from angelia.core.errors import BadInput, StoreDamaged
 from angelia.core.ids import ConversationId
 from angelia.store.log import projections, word_index
+from angelia.store.log.closed_turns import log_end
 from angelia.store.log.copying import copy_as_it_stands
 from angelia.store.log.erase import remove_unreferenced
 from angelia.store.log.examined import examined, missing_at_end
@@ -21,6 +22,7 @@ from angelia.store.portable import without_nul
 from angelia.store.sql.connections import scratch
 from angelia.store.sql.database import FILE, Database
 from angelia.store.sql.faults import explained
+from angelia.store.sql.schema import SPOKEN
 from angelia.store.sql.tips import FILE as TIPS
 from angelia.store.sql.tips import Tip, Tips, TipsJournal
 from angelia.store.sql.wholeness import ends, integrity, lost, not_whole
@@ -48,6 +50,39 @@ async def verify(db: LogStore, blobs: BlobStore) -> list[str]:
     except (StoreDamaged, sqlite3.DatabaseError) as error:
         problems.append(f"What refers to files, and the full-text index, cannot be looked at: {error}")
     return problems
+
+
+class PartlyVerified(Struct, frozen=True):
+    """What is wrong in what was looked at, a sentence each: in `looked` of the `conversations` that there are."""
+
+    problems: tuple[str, ...]
+    looked: int
+    conversations: int
+
+
+async def verify_newest(db: LogStore, blobs: BlobStore, entries: int) -> PartlyVerified:
+    """As `verify`, whose time grows with the home; where a log has more than so many entries, only the entries of the
+    conversations used last, until they have as many together.
+    """
+    end, count, newest = await db.read(partial(_used_last, entries=entries))
+    if end <= entries:
+        return PartlyVerified(tuple(await verify(db, blobs)), count, count)
+    found = await db.read(lambda connection: [line for one in newest for line in _look_at_entries(connection, one)])
+    return PartlyVerified(tuple(found), len(newest), count)
+
+
+def _used_last(connection: StoreConnection, entries: int) -> tuple[int, int, list[ConversationId]]:
+    """The last place of the log, how many conversations there are, and those used last."""
+    (count,) = connection.execute(f"SELECT count(*) FROM conversations WHERE {SPOKEN}").fetchone()  # noqa: S608
+    latest_first = f"WHERE {SPOKEN} ORDER BY last_hour DESC, last_at DESC, id DESC LIMIT ?"
+    rows = connection.execute(f"SELECT id, last_seq FROM conversations {latest_first}", (entries,))  # noqa: S608
+    newest: list[ConversationId] = []
+    for conversation, last in rows:
+        newest.append(ConversationId(conversation))
+        entries -= last
+        if entries <= 0:
+            break
+    return log_end(connection), count, newest
 
 
 async def unreferenced(db: LogStore, blobs: BlobStore) -> tuple[int, int]:

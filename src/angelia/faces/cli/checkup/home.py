@@ -1,20 +1,22 @@
 """Looks at the home: its store, the space around it, and the parts that are installed."""
 
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from angelia.core.errors import AngeliaError, MissingPart, StoreUnreachable
-from angelia.core.principal import OWNER
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.installation import installing
 from angelia.service.app import App
-from angelia.store.sql.upkeep import rebuild, verify
+from angelia.store.sql.upkeep import PartlyVerified, rebuild, verify, verify_newest
 
 ENOUGH = 500_000_000
 """Bytes free below which a conversation with a few pictures and backups may fill the disk."""
+
+LOOKED_THROUGH = 10_000
+"""Entries of the log that are looked through; of more than that those of the conversations used last."""
 
 EXTRAS = {
     "documents": ("pypdfium2", "text and pages of PDFs for models that take none"),
@@ -54,11 +56,11 @@ async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
     """The store, the disk, the extras."""
     home = app.loaded.home
     try:
-        problems = await verify(app.db, app.blobs)
+        found = await verify_newest(app.db, app.blobs, LOOKED_THROUGH)
     except StoreUnreachable as error:
         yield broken("store", f"not looked through: {error.what} {error.why}".strip(), error.then)
     else:
-        yield await _stored(app, problems)
+        yield _stored(app, found)
     yield _space(home)
     for name, (module, purpose) in EXTRAS.items():
         if not find_spec(module):
@@ -73,14 +75,16 @@ async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
         yield absent("ripgrep", "not installed: searching uses find and grep", "install the package `ripgrep`")
 
 
-async def _stored(app: App, problems: Sequence[str]) -> CheckResult:
-    if problems:
+def _stored(app: App, found: PartlyVerified) -> CheckResult:
+    if problems := found.problems:
         mend = "`angelia store rebuild` mends tables and the index; for lost entries or files go back to a backup."
         return broken("store", f"{len(problems)} problems: {' '.join(problems[:3])}", mend, partial(_rebuilt, app))
-    count = len(await app.transcript.conversations(OWNER, 1_000_000))
+    count, whole = found.conversations, found.looked == found.conversations
+    looked = "" if whole else f", its last {found.looked:,} looked through; `angelia store verify` looks through all"
     files = f" with its files in {app.loaded.config.blobs}" if app.loaded.config.blobs else ""
     wall = f", and {viewer} reads for others" if (viewer := app.loaded.config.store_viewer) else ""
-    return well("store", f"{app.loaded.home}{files} is in order ({count} conversation{'s' * (count != 1)}){wall}")
+    size = f"{count:,} conversation{'s' * (count != 1)}{looked}"
+    return well("store", f"{app.loaded.home}{files} is in order ({size}){wall}")
 
 
 async def _rebuilt(app: App) -> str:
