@@ -254,6 +254,17 @@ async def test_a_download_of_which_nobody_says_that_it_is_whole_is_not_taken(
     assert "gave no length, and the browser does not say whether the 1536000 bytes are all" in said
 
 
+async def test_what_a_browser_asks_for_beside_is_taken_for_no_file() -> None:
+    """Such as a page's icon: neither if it comes nor if it does not."""
+    awaited = AwaitedFile()
+    icon = {"requestId": "1", "resourceType": "Other", "request": {"url": "http://site.example/icon.zip"}}
+    assert not awaited.passes("s1", {**icon, "responseStatusCode": 200})
+    assert not awaited.passes("s1", {**icon, "responseStatusCode": 404})
+    awaited.failed("s1", {**icon, "responseErrorReason": "Failed"})
+    assert not awaited.found.done()
+    assert awaited.passes("s1", {**icon, "requestId": "2", "resourceType": "Document", "responseStatusCode": 200})
+
+
 async def test_what_only_the_browser_itself_takes_for_a_file_is_told(tools: ToolHarness, server: FileServer) -> None:
     server.answers["/sound"] = measured(BYTES, "content-type: audio/x-of-nobody")
     said = await refused(tools, server, "<a href=/sound>Get</a>")

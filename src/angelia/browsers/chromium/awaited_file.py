@@ -85,7 +85,7 @@ class AwaitedFile:
         reason = one_line(clean(str(params["responseErrorReason"])), 60)
         if self.nearer == (session, str(params["requestId"])):
             self.cut = reason
-        elif self._which is None and not params.get("networkId"):
+        elif self._which is None and _is_links(params):
             self._note_link(params)
             self.tell(ActFailed(ActOutcome.NOT_LOADED, f"{_shown(params)} could not be loaded: {reason}."))
 
@@ -94,12 +94,11 @@ class AwaitedFile:
         if self.found.done() or "responseStatusCode" not in params or not self._is_it(params):
             return False
         heads = fields(params.get("responseHeaders", ()))
-        url, link = str(params["request"]["url"]), not params.get("networkId")
-        self.tell(PausedFile(session, str(params["requestId"]), url, heads, link))
+        url = str(params["request"]["url"])
+        self.tell(PausedFile(session, str(params["requestId"]), url, heads, _is_links(params)))
         return True
 
     def _is_it(self, params: Mapping[str, Any]) -> bool:
-        """What a link with `download` asks for has no number in the network's own events: no page loads it."""
         which = str(params.get("networkId", "")), str(params["request"]["url"])
         if self._which is None and self._is_file(params):
             self._which = which
@@ -107,7 +106,8 @@ class AwaitedFile:
 
     def _is_file(self, params: Mapping[str, Any]) -> bool:
         status = int(params["responseStatusCode"])
-        if params.get("networkId") and not is_kept(fields(params.get("responseHeaders", ()))):
+        goes = params["resourceType"] == "Document" and is_kept(fields(params.get("responseHeaders", ())))
+        if not goes and not _is_links(params):
             return False
         if status < 300 or status >= 400:
             self._note_link(params)
@@ -117,8 +117,13 @@ class AwaitedFile:
         return 200 <= status < 300 and status not in {204, 205}
 
     def _note_link(self, params: Mapping[str, Any]) -> None:
-        if not params.get("networkId"):
+        if _is_links(params):
             self.link = str(params["request"]["url"])
+
+
+def _is_links(params: Mapping[str, Any]) -> bool:
+    """Whether a link with `download` has asked: no page loads that, so it has no number in the network's own events."""
+    return params["resourceType"] == "Document" and not params.get("networkId")
 
 
 def _shown(params: Mapping[str, Any]) -> str:
