@@ -50,11 +50,13 @@ NOT_ASKED_FOR = {
     "angelia.sandboxes.guard.dotenv",
     "angelia.sandboxes.guard.sourced",
     "angelia.service.settings.faults",
+    "angelia.tools.mcp.connection",
+    "angelia.tools.mcp.results",
     "angelia.skills.front_matter",
     "httpx2",
     "zoneinfo",
 }
-"""What one question needs nothing of: pages, chat networks, shells' files, faults of settings, presets, time zones."""
+"""What one question needs nothing of: pages, servers, chats, shell files, faulty settings, presets, time zones."""
 
 
 def imported(argv: list[str], home: Path, **more: str) -> set[str]:

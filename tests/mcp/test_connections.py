@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from angelia.beginning import FOLDER
-from angelia.tools.mcp.connection import Gone, McpConnection, Ready
+from angelia.tools.mcp.connection import McpConnection
+from angelia.tools.mcp.connection_state import Gone, Ready
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable
 from angelia.tools.mcp.server import ServerProgram, Site, given
 from angelia.tools.mcp.servers import trouble

@@ -14,7 +14,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from angelia.tools.mcp.connection import Ready
+from angelia.tools.mcp.connection_state import Ready
 from angelia.tools.mcp.server import Site, given
 from tests.mcp.reached import only, reached
 

@@ -15,7 +15,8 @@ from angelia.policy.verdict import Trust
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.service.settings.server_logins import ServerLogins
 from angelia.tools.mcp.callback import returned_in
-from angelia.tools.mcp.connection import McpConnection, Ready
+from angelia.tools.mcp.connection import McpConnection
+from angelia.tools.mcp.connection_state import Ready
 from angelia.tools.mcp.logging_in import log_in
 from angelia.tools.mcp.logins import LoginPerson, LoginRefused, RegisteredClient, Returned, StoredLogin
 from angelia.tools.mcp.oauth import new_login, stored_login

@@ -19,7 +19,8 @@ from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.modal.sandbox import ModalSandbox
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.ssh.sandbox import SshSandbox
-from angelia.tools.mcp.connection import Gone, McpConnection
+from angelia.tools.mcp.connection import McpConnection
+from angelia.tools.mcp.connection_state import Gone
 from angelia.tools.mcp.failures import ServerLost, Unavailable
 from angelia.tools.mcp.server import SandboxProgram, given
 from angelia.tools.mcp.servers import trouble

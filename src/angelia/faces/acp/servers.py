@@ -23,7 +23,8 @@ from angelia.faces.acp.session_sender import Client
 from angelia.policy.verdict import Allow, Ask, Deny, Trust
 from angelia.service.conversation.session import DAY_MS
 from angelia.service.settings.secret_refs import SecretRefs
-from angelia.tools.mcp.connection import McpConnection, Ready
+from angelia.tools.mcp.connection import McpConnection
+from angelia.tools.mcp.connection_state import Ready
 from angelia.tools.mcp.server import Server, ServerProgram, Site
 from angelia.tools.mcp.servers import trouble
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,12 +16,14 @@ from angelia.sandboxes.port import Sandbox
 from angelia.service.conversation.servers import configured
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.service.settings.server_logins import ServerLogins
-from angelia.tools.mcp.logins import LoginPerson, RegisteredClient
 from angelia.tools.mcp.server import Site
 from angelia.tools.mcp.settings import McpSettings
 from angelia.tools.mcp.toolset import McpTools
 from angelia.tools.mcp.transports import Transports
-from angelia.tools.web.fetcher import Fetcher
+
+if TYPE_CHECKING:
+    from angelia.tools.mcp.logins import LoginPerson, RegisteredClient
+    from angelia.tools.web.fetcher import Fetcher
 
 
 class McpSources(Struct, frozen=True):
@@ -53,7 +56,9 @@ class ConversationServers(McpTools):
         self._state = sources.state
         empty = partial(empty_folder, sources.home)
 
-        def fetcher(named: tuple[str, ...]) -> Fetcher:
+        def fetcher(named: tuple[str, ...]) -> "Fetcher":
+            from angelia.tools.web.fetcher import Fetcher
+
             return Fetcher(judge_url, lambda address: judge_address(address, (*sources.ranges, *named)))
 
         super().__init__(
@@ -77,7 +82,7 @@ class ConversationServers(McpTools):
             await asyncio.to_thread(self._life.close)
 
 
-async def logged_in_at(sources: McpSources, name: str, person: LoginPerson, client: RegisteredClient) -> int:
+async def logged_in_at(sources: McpSources, name: str, person: "LoginPerson", client: "RegisteredClient") -> int:
     """Log a person in at a server of the settings; how many tools it has then.
 
     Raises:
@@ -92,6 +97,7 @@ async def logged_in_at(sources: McpSources, name: str, person: LoginPerson, clie
     if not isinstance(way, Site) or way.transport != "http":
         raise BadInput(f"{name} is no site with streamable HTTP: there is nothing to log in at.")
     from angelia.tools.mcp.logging_in import log_in
+    from angelia.tools.web.fetcher import Fetcher
 
     ranges = (*sources.ranges, *ranges_named(way.url))
     fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))

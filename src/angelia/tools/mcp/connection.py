@@ -13,6 +13,7 @@ from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Trust
 from angelia.tools.mcp.call_person import NOBODY, CallPerson
+from angelia.tools.mcp.connection_state import Connecting, Gone, Ready, State, Waiting
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words, leaf
 from angelia.tools.mcp.logins import LoginEnded, LoginRefused, Returned
 from angelia.tools.mcp.served import Offers
@@ -40,27 +41,6 @@ STEADY_S = 60.0
 _LOGIN = (401, 403)
 
 
-class Waiting(Struct, frozen=True):
-    """It is not begun: nobody has said yes yet."""
-
-
-class Connecting(Struct, frozen=True):
-    """It is being reached."""
-
-
-class Ready(Struct, frozen=True):
-    """It can be called."""
-
-    client: Any
-    over: asyncio.Event
-
-
-class Gone(Struct, frozen=True):
-    """It cannot be had, or is not to be; `why` is the end of a sentence."""
-
-    why: str
-
-
 class AwaitedCall(Struct, frozen=True):
     """A call that waits for its result; `silence` ends it unless something is heard."""
 
@@ -69,7 +49,6 @@ class AwaitedCall(Struct, frozen=True):
 
 
 _T = TypeVar("_T")
-State = Waiting | Connecting | Ready | Gone
 Show = Callable[[str], None]
 
 

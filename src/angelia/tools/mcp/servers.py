@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from angelia.core.errors import BadInput
 from angelia.core.text import clean, one_line
-from angelia.tools.mcp.connection import Connecting, Gone, McpConnection, Ready, Waiting
-from angelia.tools.mcp.remote_tasks import RemoteTasks
+from angelia.tools.mcp.connection_state import Connecting, Gone, Ready, Waiting
 from angelia.tools.mcp.server import Server
-from angelia.tools.mcp.tool import ServerTool
-from angelia.tools.mcp.tool_names import tool_name
-from angelia.tools.mcp.transports import Transports
 from angelia.tools.port import Tool
+
+if TYPE_CHECKING:
+    from angelia.tools.mcp.connection import McpConnection
+    from angelia.tools.mcp.remote_tasks import RemoteTasks
+    from angelia.tools.mcp.transports import Transports
 
 MOST_TOOLS = 128
 """Tools that one request may carry (OpenAI, "Function calling"); ours and third-party ones count too."""
@@ -22,22 +25,30 @@ class Servers:
     something about one of them has changed.
     """
 
-    def __init__(self, transports: Transports, changed: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, transports: "Transports", changed: Callable[[], None] = lambda: None) -> None:
         self._transports, self._changed = transports, changed
         self._connections: dict[str, McpConnection] = {}
-        self.tasks = RemoteTasks()
+
+    @cached_property
+    def tasks(self) -> "RemoteTasks":
+        """Those that servers took on."""
+        from angelia.tools.mcp.remote_tasks import RemoteTasks
+
+        return RemoteTasks()
 
     @property
-    def all(self) -> tuple[McpConnection, ...]:
+    def all(self) -> "tuple[McpConnection, ...]":
         """Every connection, in the order in which they were added."""
         return tuple(self._connections.values())
 
-    def add(self, server: Server) -> McpConnection:
+    def add(self, server: Server) -> "McpConnection":
         """Take in a server; it is not begun."""
+        from angelia.tools.mcp.connection import McpConnection  # what it takes is loaded with the first server
+
         connection = self._connections[server.name] = McpConnection(server, self._transports, self._changed)
         return connection
 
-    def get(self, name: str) -> McpConnection | None:
+    def get(self, name: str) -> "McpConnection | None":
         """The connection to a server."""
         return self._connections.get(name)
 
@@ -55,6 +66,11 @@ class Servers:
 
         `taken` are the names of the other tools. The same listing gives the same tools.
         """
+        if not self._connections:
+            return (), ()
+        from angelia.tools.mcp.tool import ServerTool
+        from angelia.tools.mcp.tool_names import tool_name
+
         found: dict[str, Tool] = {}
         faults, others = [], set(taken)
         for connection in self.all:
@@ -72,11 +88,12 @@ class Servers:
 
     async def close(self) -> None:
         """Let all of them go, and look at none of their tasks any more."""
-        await self.tasks.close()
+        if "tasks" in self.__dict__:  # there were some
+            await self.tasks.close()
         await self.remove(tuple(self._connections))
 
 
-def trouble(connection: McpConnection) -> str:
+def trouble(connection: "McpConnection") -> str:
     """Why the tools of a server cannot be called now, a sentence for person and model; empty if they can."""
     name = connection.server.name
     match connection.state:

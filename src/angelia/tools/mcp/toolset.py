@@ -2,24 +2,25 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from angelia.core.errors import BadInput, ConfigError, NotFound
 from angelia.core.ids import CallId
-from angelia.tools.mcp.connection import Connecting, Gone, McpConnection, Ready, Waiting
+from angelia.tools.mcp.connection_state import Connecting, Gone, Ready, Waiting
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable
-from angelia.tools.mcp.resource_tools import FindResources, ReadResource
 from angelia.tools.mcp.served import ServedPrompt, ServedResource, quoted_prompt
 from angelia.tools.mcp.server import Server
 from angelia.tools.mcp.servers import Servers, trouble
 from angelia.tools.mcp.settings import ServerSettings
-from angelia.tools.mcp.transports import Transports
 from angelia.tools.port import ConversationContext, Tool
 
 if TYPE_CHECKING:
     import mcp_types as types
 
     from angelia.skills.served import ServedSkill
+    from angelia.tools.mcp.connection import McpConnection
+    from angelia.tools.mcp.transports import Transports
 
 WORTH_SAYING_S = 0.5
 """Seconds of waiting for servers after which the person is told what is waited for."""
@@ -37,7 +38,7 @@ class McpTools:
         self,
         settings: Mapping[str, ServerSettings],
         configure: Configure,
-        transports: Transports,
+        transports: "Transports",
         patience: float,
         taken: Callable[[], Collection[str]],
     ) -> None:
@@ -52,7 +53,6 @@ class McpTools:
         self._tools: tuple[Tool, ...] = ()
         self._left_out: tuple[str, ...] = ()
         self.servers = Servers(transports)
-        self._readers: tuple[Tool, ...] = (FindResources(self._with_resources), ReadResource(self._with_resources))
         for name, server in settings.items():
             try:
                 self.servers.add(configure(name, server))
@@ -65,7 +65,7 @@ class McpTools:
             if connection := self.servers.get(name):
                 connection.begin()
 
-    async def pass_on(self, servers: Iterable[Server]) -> tuple[McpConnection, ...]:
+    async def pass_on(self, servers: Iterable[Server]) -> "tuple[McpConnection, ...]":
         """Take in what somebody's program names for this conversation, in place of what it named before.
 
         None of them is begun. One whose name is taken gets a number.
@@ -90,15 +90,21 @@ class McpTools:
     def tools(self) -> Sequence[Tool]:
         """See `Toolset`; those that each server listed last."""
         made_of: list[tuple[object, object]] = [(one, one.tools) for one in self.servers.all if one.tools]
-        made_of.append(("resources", bool(self._with_resources())))
+        made_of.append(("resources", resources := bool(self._with_resources())))
         if made_of != self._made_of:
             self._made_of = made_of
-            readers = tuple(one for one in self._readers if self._with_resources() and one.name not in self._taken())
+            readers = tuple(one for one in self._readers if one.name not in self._taken()) if resources else ()
             found, self._left_out = self.servers.tools((*self._taken(), *(one.name for one in readers)))
             self._tools = (*found, *readers)
         return self._tools
 
-    def _with_resources(self) -> list[McpConnection]:
+    @cached_property
+    def _readers(self) -> tuple[Tool, ...]:
+        from angelia.tools.mcp.resource_tools import FindResources, ReadResource
+
+        return FindResources(self._with_resources), ReadResource(self._with_resources)
+
+    def _with_resources(self) -> "list[McpConnection]":
         return [one for one in self.servers.all if one.offers.resources]
 
     def has(self, server: str) -> bool:
@@ -185,7 +191,7 @@ class McpTools:
         """See `McpConnection.files_below`."""
         return await self._named(server).files_below(folder, most)
 
-    def _named(self, server: str) -> McpConnection:
+    def _named(self, server: str) -> "McpConnection":
         if (connection := self.servers.get(server)) is None:
             raise Unavailable(f"There is no MCP server {server} here.")
         return connection
@@ -263,10 +269,10 @@ class McpTools:
         await self.servers.close()
 
 
-def _kind(connection: McpConnection) -> str:
+def _kind(connection: "McpConnection") -> str:
     """What is told once; why exactly may change with every try."""
     return type(connection.state).__name__ if trouble(connection) else ""
 
 
-def _again(connection: McpConnection) -> str:
+def _again(connection: "McpConnection") -> str:
     return f"The MCP server {connection.server.name} is connected now; its tools can be called."

@@ -5,22 +5,23 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from angelia.beginning import named_folder
 from angelia.core.errors import MissingPart
-from angelia.http.client import http_client
 from angelia.policy.egress import ranges_named
 from angelia.policy.verdict import Trust
-from angelia.sandboxes.by_commands.sidecar import Sidecar
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.port import Sandbox, SandboxGone
 from angelia.tools.mcp.logins import LogInAgain, SiteLogins
-from angelia.tools.mcp.sandboxed_server import SandboxedServer
 from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site
-from angelia.tools.web.fetcher import Fetcher
+
+if TYPE_CHECKING:
+    from angelia.sandboxes.by_commands.sidecar import Sidecar
+    from angelia.tools.mcp.sandboxed_server import SandboxedServer
+    from angelia.tools.web.fetcher import Fetcher
 
 
 def _no_sandbox() -> Sandbox:
@@ -40,7 +41,7 @@ class Transports(Struct, frozen=True):
     folder: str
     empty: Callable[[], str]
     environ: Mapping[str, str]
-    fetcher: Callable[[tuple[str, ...]], Fetcher]
+    fetcher: "Callable[[tuple[str, ...]], Fetcher]"
     redact: Callable[[str], str]
     sandbox: Callable[[], Sandbox] = _no_sandbox
     logins: SiteLogins | None = None
@@ -76,7 +77,9 @@ async def way_to(
             client = await part("client")
             variables = {**ordinary(transports.environ), **await env()}
 
-            async def start() -> Sidecar:
+            async def start() -> "Sidecar":
+                from angelia.sandboxes.by_commands.sidecar import Sidecar
+
                 named = named_folder(cwd, transports.folder, f"mcp.servers.{server.name}.cwd") if cwd else ""
                 return await Sidecar.start(argv, variables, named or transports.empty(), transports.life())
 
@@ -85,7 +88,9 @@ async def way_to(
             client, sandbox = await part("client"), transports.sandbox()
             await sandbox.describe()  # it may have to be made first, which takes as long as it takes
 
-            async def start_inside() -> SandboxedServer:
+            async def start_inside() -> "SandboxedServer":
+                from angelia.tools.mcp.sandboxed_server import SandboxedServer
+
                 return await SandboxedServer.start(sandbox, inside)
 
             return lambda: client.program(start_inside, noticed.complained)
@@ -94,6 +99,8 @@ async def way_to(
             login = await _login_at(server, url, transports, again)
 
             async def connected() -> Any:
+                from angelia.http.client import http_client
+
                 fetcher = transports.fetcher(ranges_named(url))
                 if server.trust is Trust.PASSED:
                     return await web.judged_client(url, fetcher)
