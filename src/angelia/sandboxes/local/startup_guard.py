@@ -19,14 +19,17 @@ from angelia.sandboxes.port import AccessRefused
 def startup_targets(home: Path, folder: Path) -> tuple[Path, ...]:
     """What the start-up files of `home` lead to beneath `folder`, links resolved, outermost first.
 
-    Some 150 looks at names; 0.4 ms.
+    Some 150 looks at names, most of which are nowhere; 0.2 ms.
     """
     found: set[Path] = set()
     for name in STARTUP_FILES:
+        named = os.path.join(home, name)  # noqa: PTH118 - as text: there are so many
+        if not os.path.lexists(named):
+            continue
         try:
-            real = Path(os.path.realpath(home / name, strict=True))
+            real = Path(os.path.realpath(named, strict=True))
         except OSError:
-            continue  # not there
+            continue  # it leads nowhere
         if real != folder and real.is_relative_to(folder):
             found.add(real)
     return tuple(sorted(found, key=lambda path: (len(path.parts), path)))

@@ -71,7 +71,8 @@ def tool_roots(path: str, home: Path, workspace: Path) -> tuple[Path, ...]:
     there = [Path(root) for root in wanted if os.path.exists(root)]  # noqa: PTH110 - never raises
     shown = [root for root in there if not _visible(root, workspace)]
     shown.sort(key=lambda root: (len(root.parts), root))
-    return tuple(root for at, root in enumerate(shown) if not any(root.is_relative_to(outer) for outer in shown[:at]))
+    texts = [f"{root}/" for root in shown]
+    return tuple(root for at, root in enumerate(shown) if not texts[at].startswith(tuple(texts[:at])))
 
 
 def inner_path(path: str, tools: tuple[Path, ...], shares: tuple[Share, ...], workspace: Path) -> str:
