@@ -5,17 +5,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from angelia.core.entry import Address
+from angelia.core.entry import Address, ApprovalAsked, ApprovalGiven, ConversationOpened, Scope
 from angelia.core.errors import StoreClosed
-from angelia.core.ids import new_conversation, wall_clock
+from angelia.core.ids import CallId, new_conversation, wall_clock
 from angelia.core.principal import OWNER
 from angelia.policy.approvers import owner_at
 from angelia.policy.situation import Mode
-from angelia.policy.verdict import Allow, Ask, RunCommand
+from angelia.policy.verdict import Allow, Ask, Deny, FetchUrl, RunCommand, ShowUrl
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Description
 from angelia.service.conversation.conversation_judge import JudgedConversation, conversation_judge
 from angelia.service.settings.config import load
+from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.store.tables.grants import Grants
 
@@ -81,6 +82,30 @@ async def test_what_needs_no_yes_is_judged_without_a_look_at_what_was_granted(tm
     with pytest.raises(StoreClosed):
         await judge([RunCommand("make", "/work", "network", ("a.org",))])
     await sandbox.close()
+
+
+async def test_a_picture_in_an_answer_is_fetched_where_its_site_was_granted(tmp_path: Path) -> None:
+    """What is shown is refused without that yes, and never asked about."""
+    (tmp_path / "work").mkdir()
+    sandbox = Described(tmp_path / "work", home=tmp_path / "home", state=tmp_path / "state")
+    sandbox.says = SAYS
+    conversation, call, address = new_conversation(wall_clock), CallId("c1_0"), Address("terminal")
+    place = (conversation, OWNER, "local", "/work")
+    standing = JudgedConversation(*place, lambda: address, lambda: Mode.EDIT, tuple, approvers=owner_at(address))
+    db = Database.open(tmp_path / "home")
+    try:
+        judge = conversation_judge(load(tmp_path / "home", {}), standing, sandbox, Grants(db))
+        asked = await judge([FetchUrl("https://example.com/page")])
+        picture = [ShowUrl("https://example.com/a.png")]
+        assert isinstance(asked, Ask)
+        assert isinstance(await judge(picture), Deny)
+        question = ApprovalAsked(call, asked.question, digest="d", pattern=asked.pattern, approvers=(OWNER,))
+        given = ApprovalGiven(call, "d", OWNER, Scope.REMEMBERED)
+        await Transcript(db).append(conversation, [ConversationOpened("terminal", "/work"), question, given])
+        assert isinstance(await judge(picture), Allow)
+    finally:
+        db.close()
+        await sandbox.close()
 
 
 async def pattern_of(work: Path, command: str, cwd: Path, reach: str = "network") -> str:
