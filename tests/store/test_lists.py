@@ -112,3 +112,23 @@ async def test_what_is_used_again_is_listed_where_it_is_used_now(db: LogStore, t
     query = "SELECT id, last_hour FROM conversations ORDER BY id"
     hours = await db.read(lambda connection: connection.execute(query).fetchall())
     assert [tuple(row) for row in hours] == [("one", 9), ("three", 2), ("two", 9)]
+
+
+@pytest.mark.parametrize("engine", ["postgresql"])
+async def test_an_entry_of_the_same_hour_writes_no_index_of_conversations(
+    db: LogStore, transcript: Transcript, conversation: ConversationId
+) -> None:
+    """PostgreSQL calls it heap-only; one with a new hour is none."""
+
+    def heap_only(connection: StoreConnection) -> int:
+        counted = "SELECT pg_stat_get_xact_tuples_hot_updated('conversations'::regclass)"
+        return int(connection.execute(counted).fetchone()[0])
+
+    def use(connection: StoreConnection, at: int) -> int:
+        before = heap_only(connection)
+        connection.execute("UPDATE conversations SET last_at = ? WHERE id = ?", (at, conversation))
+        return heap_only(connection) - before
+
+    await db.write(lambda connection: use(connection, 9 * HOUR))
+    assert await db.write(lambda connection: use(connection, 9 * HOUR + 1)) == 1
+    assert await db.write(lambda connection: use(connection, 10 * HOUR)) == 0
