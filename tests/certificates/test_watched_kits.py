@@ -157,6 +157,16 @@ async def test_a_model_that_never_answers_is_ended_though_its_loop_turns(
     assert claim.broken == ("it did not come to an end within 1 s",)
 
 
+async def test_a_thread_that_is_left_over_keeps_nobody_from_the_certificate(
+    tmp_path: Path, put: Put, told: list[str]
+) -> None:
+    left = "import threading, time\n\nthreading.Thread(target=time.sleep, args=(1e9,)).start()\n"
+    put(f"{left}{MODEL}".replace("await asyncio.Event().wait()", 'raise OSError("No cage.")'))
+    (claim,) = await watched_kit(("model", "theirs_once"), tmp_path, told.append, Bounds(blocked_s=2.0))
+    assert claim.broken == ("No cage.",)
+    assert told == []
+
+
 async def test_a_store_that_blocks_its_thread_is_ended_where_it_stood(
     tmp_path: Path, put: Put, told: list[str]
 ) -> None:

@@ -118,9 +118,8 @@ def main() -> None:
     """Try it; what came stands in the report. Whatever is left running at the end is given its seconds, too."""
     kind, name, folder, path, after, *bounds = sys.argv[1:]
     report = _Report(Path(path))
-    with stood_file(Path(path)).open("w") as stood:
-        asyncio.run(_tried((kind, name, Path(folder), int(after)), report, stood, Bounds(*map(float, bounds))))
-        faulthandler.cancel_dump_traceback_later()
+    stood = stood_file(Path(path)).open("w")  # for as long as there is a process: threads of theirs may keep it
+    asyncio.run(_tried((kind, name, Path(folder), int(after)), report, stood, Bounds(*map(float, bounds))))
 
 
 if __name__ == "__main__":
