@@ -15,7 +15,7 @@ import pytest
 from angelia.sandboxes.local import command
 from angelia.sandboxes.local.confinement import trial_complaint
 from angelia.sandboxes.local.process_ledger import DRAFT, Life, reap_leftovers
-from angelia.sandboxes.local.processes import everybody
+from angelia.sandboxes.local.processes import MARK, everybody
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone
 from angelia.sandboxes.shared.tree_removal import remove_tree
 from angelia.testing.sandboxes.acts import refused, said, shell
@@ -111,6 +111,18 @@ async def test_what_sheds_its_mark_when_it_is_told_to_end_is_ended_nevertheless(
         told = await reap_leftovers(tmp_path / "own/run")
         await asyncio.wait_for(everyone_gone, 60)
     assert not [sentence for sentence in told if "could not be ended" in sentence]
+
+
+async def test_what_a_life_of_an_older_version_left_running_is_ended_too(tmp_path: Path) -> None:
+    """Each life had a lock of its own, and its record beneath the name of that."""
+    (life := tmp_path / "01older").mkdir()
+    (tmp_path / "01older.lock").touch()
+    (life / "commands").write_text("")
+    left = await asyncio.create_subprocess_exec("sleep", "1000", env={MARK: "01older.1"})
+    told = await reap_leftovers(tmp_path)
+    assert await left.wait() == -signal.SIGTERM
+    assert ["sleep 1000" in sentence for sentence in told] == [True]
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("reused", [False, True])

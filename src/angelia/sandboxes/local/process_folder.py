@@ -13,6 +13,9 @@ from pathlib import Path
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.shared.tree_removal import remove_tree
 
+_OLDER = "commands"
+"""What lies in a folder that an older version left: it had a lock for each life, whose record lies there."""
+
 
 class ProcessFolder:
     """A folder `NAME` and a locked file `NAME.lock` beneath `state`, for everything that one process keeps there.
@@ -104,8 +107,9 @@ def of_dead_processes(state: Path) -> Iterator[Path]:
             os.close(handle)
             continue
         try:
-            yield from sorted((state / lock.stem).glob("*"))
-            remove_tree(state / lock.stem)
+            folder = state / lock.stem
+            yield from [folder] if (folder / _OLDER).exists() else sorted(folder.glob("*"))
+            remove_tree(folder)
             lock.unlink(missing_ok=True)
         finally:
             os.close(handle)
