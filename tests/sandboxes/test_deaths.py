@@ -213,18 +213,21 @@ async def test_records_of_another_boot_and_of_another_process_end_nobody(own: Pa
 
 
 async def test_lives_of_one_process_hold_one_lock_and_nothing_else_open(own: Path) -> None:
-    before = len(descriptors())
+    def held() -> list[str]:
+        return [path for _, path in descriptors() if path.startswith(str(own))]
+
     lives = [Life(own / "run") for _ in range(50)]
     for life in lives:
         with life.recording() as note:
             note(os.getpid())
-    assert len(descriptors()) == before + 1
+    assert held() == [str(one) for one in (own / "run").glob("*.lock")]
+    assert len(held()) == 1
     for life in lives[1:]:
         life.close()
     assert await reap_leftovers(own / "run") == []
     assert lives[0].folder.is_dir()
     lives[0].close()
-    assert len(descriptors()) == before
+    assert held() == []
     assert not list((own / "run").iterdir())
 
 
