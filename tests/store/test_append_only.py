@@ -53,7 +53,8 @@ async def test_a_mark_does_not_let_go_of_other_conversations(
     db: Database, transcript: Transcript, conversation: ConversationId
 ) -> None:
     def mark_one_and_delete_all(connection: sqlite3.Connection) -> None:
-        connection.execute("INSERT INTO conversations VALUES ('other', 0, '', '', '', '', '', '', 0, 0, x'', 1)")
+        columns = "id, opened_at, door, owner, workspace, sandbox, place, erasing"
+        connection.execute(f"INSERT INTO conversations ({columns}) VALUES ('other', 0, '', '', '', '', '', 1)")
         connection.execute("DELETE FROM entries")
 
     with pytest.raises(sqlite3.IntegrityError, match="append-only"):
