@@ -1,7 +1,9 @@
 """Downloads and uploads: what was asked for arrives whole, and nothing else is taken."""
 
+import asyncio
 import hashlib
 import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -13,6 +15,7 @@ from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.browsers.port import ActFailed
 from angelia.core.content import CallStatus, Media
 from angelia.policy.verdict import ReadPath, SeePage, SendTo, WritePath
+from angelia.sandboxes.local.processes import MARK
 from angelia.testing.tools.harness import ToolHarness, text_of
 from angelia.tools.browser.act_on_page import Step
 from tests.browsers.site import Site
@@ -131,7 +134,12 @@ async def test_what_a_killed_life_left_is_taken_away_and_what_is_in_use_is_not(
     os.utime(never_named, (0, 0))
     (tmp_path / "angelia-browser-link").symlink_to(tmp_path / "else")
     (tmp_path / "else").mkdir()
+    begun = [await asyncio.create_subprocess_exec("sleep", "1000", env={MARK: it}) for it in (left.name, in_use.mark)]
     SharedFolders(0).close()
+    assert await begun[0].wait() == -signal.SIGKILL
+    assert begun[1].returncode is None
+    begun[1].kill()
+    await begun[1].wait()
     assert not left.exists()
     assert not never_named.exists()
     assert young.exists()

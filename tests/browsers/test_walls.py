@@ -22,6 +22,7 @@ from angelia.browsers.chromium.launch import RunningChromium, start_chromium
 from angelia.browsers.port import ActFailed
 from angelia.core.errors import PolicyDenied
 from angelia.sandboxes.egress.namespace import HeldCommand
+from angelia.sandboxes.local.processes import bears
 from angelia.sandboxes.port import AccessRefused
 from tests.browsers.site import Site
 from tests.browsers.ways_out import ways_out
@@ -184,6 +185,9 @@ async def test_it_sees_nothing_of_this_machine_and_is_nobody(site: Site) -> None
 
     running = await start_chromium(addresses)
     try:
+        assert bears(running._process.pid, f"{running.folders.mark}\0"), (
+            "who ends what a killed life left knows it by it"
+        )
         assert _sockets_of_desktops(_walled(running)) == []
         for url in ("file:///etc/passwd", "chrome://version", "view-source:file:///etc/passwd"):
             told = await running.cdp.call("Target.createTarget", {"url": url})

@@ -33,6 +33,7 @@ from angelia.sandboxes.egress.proxy import EgressProxy, ProxiedHosts
 from angelia.sandboxes.local.bubblewrap import proc_and_dev
 from angelia.sandboxes.local.command import until_dead
 from angelia.sandboxes.local.confinement import Confined, bubblewrap_program, confinement
+from angelia.sandboxes.local.processes import MARK
 from angelia.sandboxes.local.toolchains import SYSTEM
 
 _NOBODY = 65534
@@ -146,7 +147,7 @@ async def start_chromium(
             process = _begun(ShownChromium(chromium, display, first), held, folders, theirs_in, theirs_out)
             try:
                 crash_point("browser.started")
-                network = await proxy.serve(await held.listen("browser"), ())
+                network = await proxy.serve(await held.listen(folders.mark), ())
             except BaseException:
                 _kill(process)
                 await asyncio.shield(until_dead(process))
@@ -180,7 +181,7 @@ def _begun(
         return subprocess.Popen(  # noqa: S603 - a fixed command line
             [sys.executable, "-I", "-S", helper, str(reading), str(writing), str(user), *argv],
             pass_fds=(reading, writing, *held.descriptors, *((cookie,) if cookie >= 0 else ())),
-            env={},
+            env={MARK: folders.mark},
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

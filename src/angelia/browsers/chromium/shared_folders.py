@@ -7,6 +7,7 @@ never through a link, and where we write it cannot.
 import fcntl
 import os
 import shutil
+import signal
 import stat
 import tempfile
 import time
@@ -15,6 +16,7 @@ from itertools import count
 from pathlib import Path
 
 from angelia.browsers.port import ActFailed, ActOutcome
+from angelia.sandboxes.local.processes import bears, everybody, send
 
 DOWNLOADS, UPLOADS = "/files/down", "/files/up"
 """Where they are for the browser."""
@@ -45,6 +47,11 @@ class SharedFolders:
             self._path.chmod(0o711)
             os.chown(self._down, user, user)
             self._readable(self._up)
+
+    @property
+    def mark(self) -> str:
+        """What the browser's processes bear, as `processes.MARK`: whose were killed is seen by it."""
+        return self._path.name
 
     def mounts(self) -> Iterator[str]:
         """How bubblewrap shows them to the browser."""
@@ -114,7 +121,9 @@ def _locked(folder: Path) -> int:
 
 
 def sweep() -> None:
-    """Take away what lives that are over left behind."""
+    """Take away what lives that are over left behind. A browser ends with its life, but for the inner process of a
+    bubblewrap that was killed while it set things up: that would wait for ever.
+    """
     places = Path(tempfile.gettempdir())
     for folder in (*places.glob(f"{_PREFIX}*"), *places.glob(f".{_PREFIX}*")):
         try:
@@ -122,6 +131,7 @@ def sweep() -> None:
             ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid()
             young = folder.name.startswith(".") and time.time() - about.st_mtime < _YOUNG_S
             if ours and not young and (lock := _locked(folder)) >= 0:
+                send((pid for pid in everybody() if bears(pid, f"{folder.name}\0")), signal.SIGKILL)
                 shutil.rmtree(folder, ignore_errors=True)
                 os.close(lock)
         except OSError:
