@@ -136,7 +136,7 @@ async def test_what_a_killed_life_left_is_taken_away_and_what_is_in_use_is_not(
     (tmp_path / "else").mkdir()
     begun = [await asyncio.create_subprocess_exec("sleep", "1000", env={MARK: it}) for it in (left.name, in_use.mark)]
     SharedFolders(0).close()
-    assert await begun[0].wait() == -signal.SIGKILL
+    assert await asyncio.wait_for(begun[0].wait(), 20) == -signal.SIGKILL
     assert begun[1].returncode is None
     begun[1].kill()
     await begun[1].wait()
