@@ -93,6 +93,16 @@ async def test_a_scheduled_turn_whose_channel_goes_before_it_is_driven_is_left_i
         assert len(server.requests) == 1, "somebody else's turn is driven here"
 
 
+async def asks_after_its_channel_went(life: Town, server: ModelServer, go: Path) -> None:
+    """The channel goes while the turn waits at `go`; its question is on its way then."""
+    await server.when(lambda server: len(server.requests) == 1)
+    await life.gateway.disconnect("chat", 0)
+    await write(go, "go\n")
+    async with asyncio.timeout(30):
+        while not await life.app.outbox.pending("chat"):
+            await wait(None, 0.01)
+
+
 async def test_what_a_turn_asks_after_its_channel_went_is_put_by_whoever_has_it(tmp_path: Path) -> None:
     far, script = FarEnd(), [call("shell", {"command": "cat go"}), RISKY, say("Done as told.")]
     async with ModelServer(script) as server, town(tmp_path, server, far) as life:
@@ -100,12 +110,7 @@ async def test_what_a_turn_asks_after_its_channel_went_is_put_by_whoever_has_it(
         place.mkdir(parents=True)
         pipes(place, "go")
         await life.says("Clean up.")
-        await server.when(lambda server: len(server.requests) == 1)
-        await life.gateway.disconnect("chat", 0)
-        await write(place / "go", "go\n")
-        async with asyncio.timeout(30):
-            while not await life.app.outbox.pending("chat"):
-                await wait(None, 0.01)
+        await asks_after_its_channel_went(life, server, place / "go")
         assert asked(far, "7") == []
         comes_back(life)
         await far.when(lambda far: bool(asked(far, "7")))
@@ -121,12 +126,7 @@ async def test_a_members_question_goes_to_the_owner_when_the_channel_went_meanwh
         place.mkdir(parents=True)
         pipes(place, "go")
         await life.says("Clean up.", chat="8", sender=BEN)
-        await server.when(lambda server: len(server.requests) == 1)
-        await life.gateway.disconnect("chat", 0)
-        await write(place / "go", "go\n")
-        async with asyncio.timeout(30):
-            while not await life.app.outbox.pending("chat"):
-                await wait(None, 0.01)
+        await asks_after_its_channel_went(life, server, place / "go")
         comes_back(life)
         await far.when(lambda far: bool(asked(far, "7")))
         (question,) = asked(far, "7")
