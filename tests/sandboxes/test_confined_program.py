@@ -46,7 +46,7 @@ def test_it_sees_the_system_and_its_code_and_no_more(tmp_path: Path) -> None:
     for folder in (code, home):
         folder.mkdir()
         (folder / "secret.txt").write_text("the key")
-    prefix = confined_prefix([sys.base_prefix, sys.prefix, str(code)])
+    prefix = confined_prefix([*program_folders(), str(code)])
     ended = subprocess.run(
         [*prefix, sys.executable, "-I", "-B", "-c", LOOK],
         env={"SECRET": str(home / "secret.txt"), "CODE": str(code)},
