@@ -266,3 +266,12 @@ async def test_what_is_open_ends_with_the_proxy() -> None:
         with pytest.raises(OSError, match="Connect call failed"):
             await connect()
     assert proxy.connections == 0
+
+
+async def test_one_that_is_cancelled_as_it_begins_leaves_nothing_that_listens() -> None:
+    proxy, listening = EgressProxy(Names(OPEN).addresses), socket.create_server(("127.0.0.1", 0))
+    beginning = asyncio.create_task(proxy.serve(listening, ()))
+    await asyncio.sleep(0)
+    beginning.cancel()
+    await asyncio.gather(beginning, return_exceptions=True)
+    assert listening.fileno() == -1

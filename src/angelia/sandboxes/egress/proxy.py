@@ -87,7 +87,14 @@ class ProxiedHosts:
 
     async def listen(self, listening: socket.socket) -> None:
         """Begin."""
-        self._server = await asyncio.start_server(self._take, sock=listening, limit=MOST_HEAD)
+        # In two steps: whoever is cancelled as asyncio lets the loop go round has no server yet that could be closed.
+        server = await asyncio.start_server(self._take, sock=listening, limit=MOST_HEAD, start_serving=False)
+        try:
+            await server.start_serving()
+        except BaseException:
+            server.close()
+            raise
+        self._server = server
 
     async def close(self) -> None:
         """Hear nobody any more, and cut what is open. Idempotent."""

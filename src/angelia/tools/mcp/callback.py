@@ -47,8 +47,9 @@ async def callback_at(port: int) -> AsyncIterator[LoginCallback]:
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(visited, "127.0.0.1", port, limit=16_384)
+    server = await asyncio.start_server(visited, "127.0.0.1", port, limit=16_384, start_serving=False)
     try:
+        await server.start_serving()
         yield LoginCallback(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}", back)
     finally:
         server.close()  # and nobody waits for connections that a browser opens beforehand and keeps

@@ -73,12 +73,13 @@ async def _network(sandbox: LocalSandbox) -> CheckResult:
         reached.set()
         writer.close()
 
-    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    server = await asyncio.start_server(greet, "127.0.0.1", 0, start_serving=False)
     port = server.sockets[0].getsockname()[1]
     knock = ("bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3")
     asking = f"printf 'CONNECT doctor.example:{port} HTTP/1.1\\r\\n\\r\\n' >&3 && cat <&3"
     by_proxy = ("bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/${{http_proxy##*:}} && {asking}")
     try:
+        await server.start_serving()
         for reach in (Reach.CONFINED, Reach.NETWORK):
             await _said(sandbox, Command(argv=knock, seconds=SECONDS, reach=reach))
             if reached.is_set():
