@@ -321,6 +321,7 @@ async def test_a_schedule_runs_now_only_where_somebody_keeps_time(tmp_path: Path
         wish = ScheduleWish("every day at 8:00", "The weather?", OWNER, opening, e.Address("terminal"))
         await app.schedule_service.add(wish)
         (row,) = (await page.json("/api/schedules"))["schedules"]
+        assert (await page.json("/api/waiting"))["schedules"] == []
         refused = await page.post(f"/api/schedules/{row['id']}/run")
         assert refused.json()["error"]["why"] == NO_CLOCK
         begun = asyncio.Event()
@@ -333,6 +334,8 @@ async def test_a_schedule_runs_now_only_where_somebody_keeps_time(tmp_path: Path
             await page.until(ran[0]["conversation"], "TurnClosed")
             assert len(server.requests) == 1
             assert (await page.json("/api/schedules"))["schedules"][0]["next"] == row["next"]
+            await app.transcript.append(row["id"], [e.ScheduleChanged(e.ScheduleState.PAUSED, OWNER, "no model")])
+            assert [one["id"] for one in (await page.json("/api/waiting"))["schedules"]] == [row["id"]]
         finally:
             clock.cancel()
             await asyncio.gather(clock, return_exceptions=True)

@@ -77,6 +77,7 @@ async def test_a_question_shows_all_that_a_yes_would_be_to_and_is_answered_once(
         asked = (await page.until(conversation, "ApprovalAsked"))[-1]
         assert "touch made.txt" in asked["whole"] + asked["question"]
         (waiting,) = (await page.json("/api/questions"))["questions"]
+        assert (await page.json("/api/waiting")) == {"questions": [waiting], "deliveries": [], "schedules": []}
         assert (waiting["conversation"], waiting["digest"]) == (conversation, asked["digest"])
         listed = (await page.json("/api/conversations"))["conversations"]
         assert [(one["id"], one["waits"]) for one in listed] == [(conversation, 1)]
@@ -199,11 +200,13 @@ async def test_a_delivery_that_failed_can_be_let_be_and_sent_again_later(tmp_pat
         settled = e.DeliverySettled(lost, e.DeliveryStatus.UNKNOWN, detail="no word after sending")
         await app.transcript.append(ConversationId(conversation), [queued, settled])
         assert (await page.json(f"{at}/{lost}"))["status"] == "unknown"
+        assert [one["id"] for one in (await page.json("/api/waiting"))["deliveries"]] == [lost]
         for _ in range(2):
             pressed = await page.post(f"{at}/{lost}/let_be")
         assert "is let be" in pressed.json()["error"]["what"]
         rests = await page.json(f"{at}/{lost}")
         assert (rests["status"], rests["again"]) == ("let_be", True)
+        assert (await page.json("/api/waiting"))["deliveries"] == []
         assert [(one["kind"], one.get("by")) for one in rests["tries"]][1:] == [
             ("DeliverySettled", None),
             ("DeliveryLetBe", "owner"),
@@ -249,7 +252,7 @@ async def test_the_home_tells_what_has_changed_in_it(tmp_path: Path) -> None:
         conversation = await page.begun()
         async with page.hears("/api/events") as events:
             first = await anext(events)
-            assert (first.name, first.data) == ("home", {"waits": 0, "changed": []})
+            assert (first.name, first.data) == ("home", {"changed": []})
             await page.says(conversation, "hello")
             async for event in events:
                 if event.name == "home":

@@ -80,12 +80,25 @@ class FakeServer:
             older = [one for one in log if one["seq"] < before]
             page = older[-limit:]
             return 200, {"entries": page, "first": page[0]["seq"] if len(older) > limit else 0}
+        if path == "/api/waiting":
+            return 200, self.waiting()
         found = self.answers.get(f"{path}?q" if query.get("q") else path)
         return (
             (200, found)
             if found is not None
             else (404, {"error": self.failures.get(path) or {"what": f"There is no {path}.", "why": "", "then": ""}})
         )
+
+    def waiting(self) -> dict[str, list[Any]]:
+        """What waits, of all that there is."""
+        kinds = ("questions", "receipts", "schedules")
+        given: dict[str, Any] = {one: self.answers.get(f"/api/{one}", {}) for one in kinds}
+        every = {one: given[one].get(one, []) for one in kinds}
+        return {
+            "questions": every["questions"],
+            "deliveries": [one for one in every["receipts"] if one["status"] in {"failed", "unknown"}],
+            "schedules": [one for one in every["schedules"] if one["state"] != "active" and one["why"]],
+        }
 
     async def _static(self, path: str, send: Send) -> None:
         file = own_page_files().get("index.html" if path == "/" else path.removeprefix("/static/"))
@@ -109,8 +122,7 @@ class FakeServer:
             if entry["seq"] > after:
                 queue.put_nowait(event("entry", entry, entry["seq"]))
         if path == "/api/events":
-            asked: Any = self.answers.get("/api/questions", {})
-            queue.put_nowait(event("home", {"waits": len(asked.get("questions", [])), "changed": []}))
+            queue.put_nowait(event("home", {"changed": []}))
         gone = asyncio.create_task(_gone(receive))
         try:
             await send({"type": "http.response.body", "body": event("beat", {"at": 0}), "more_body": True})

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from tests.web.page.fake import FakeServer
-from tests.web.page.garden import AT, QUESTION, TALK, fact, reply, said, state
+from tests.web.page.garden import AT, QUESTION, SECOND, TALK, fact, reply, said, state
 from tests.web.page.visits import leave, visit
 
 pytestmark = [pytest.mark.real("chromium"), pytest.mark.slow]
@@ -349,9 +349,10 @@ def test_who_does_not_look_is_told_outside_of_the_page(chrome: Browser, fake: Fa
     expect(page.get_by_label("Tell me outside")).to_be_checked()
     _streaming(page, fake)
     page.evaluate("Object.defineProperty(document, 'visibilityState', {value: 'hidden'})")
-    fake.push("home", {"waits": 3, "changed": []})
+    fake.answers["/api/questions"] = {"questions": [QUESTION, SECOND, QUESTION]}
+    fake.push("home", {"changed": []})
     page.wait_for_function("() => window.told.length")
-    assert page.evaluate("window.told") == ["3 questions wait for you."]
+    assert page.evaluate("window.told") == ["6 things wait for you."]
     leave(page)
 
 

@@ -12,7 +12,7 @@ from tests.web.page.visits import leave, visit
 
 pytestmark = [pytest.mark.real("chromium"), pytest.mark.slow]
 
-OVERVIEW = {"/api/home", "/api/conversations", "/api/questions", "/api/usage", "/api/receipts", "/api/schedules"}
+OVERVIEW = {"/api/home", "/api/conversations", "/api/waiting", "/api/usage", "/api/schedules"}
 
 
 def _counted(page: Page) -> Counter[str]:
@@ -49,7 +49,7 @@ def test_the_overview_reads_each_thing_once_and_again_on_news(
     _later(page, 2_000)
     assert {path: asked[path] for path in OVERVIEW} == dict.fromkeys(OVERVIEW, 1)
     fake.answers["/api/questions"] = {"questions": []}
-    fake.push("home", {"waits": 0, "changed": [TALK]})
+    fake.push("home", {"changed": [TALK]})
     expect(page.locator(".items .go").filter(has_text="Allow once")).to_have_count(0)
     _later(page, 2_000)
     assert {path: asked[path] for path in OVERVIEW} == dict.fromkeys(OVERVIEW, 2)
@@ -77,4 +77,21 @@ def test_a_page_whose_stream_is_held_back_shows_what_it_reads(chrome: Browser, f
     assert page.locator(".rows a").count() == 0
     page.clock.run_for(5_000)
     expect(page.locator(".rows a").first).to_be_visible()
+    leave(page)
+
+
+def test_the_number_beside_the_overview_is_of_all_that_it_lists(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    """Questions, deliveries in doubt, schedules that stopped; in a conversation the number is the same."""
+    page = visit(chrome, f"{address}/#/overview")
+    expect(page.locator(".days")).to_be_visible()
+    listed = page.locator(".items:not(.runs) > li").count()
+    expect(page.get_by_role("heading", name=f"{listed} things wait for you")).to_be_visible()
+    page.evaluate(f"location.hash = '#/c/{TALK}'")
+    page.wait_for_selector(".ask")
+    assert page.locator(".nav .count").inner_text().split() == [str(listed), "waiting"]
+    kinds = fake.waiting().values()
+    assert all(kinds)
+    assert sum(map(len, kinds)) == listed
     leave(page)

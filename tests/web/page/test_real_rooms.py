@@ -14,10 +14,10 @@ pytestmark = [pytest.mark.real("chromium"), pytest.mark.real("npm"), pytest.mark
 
 ROOMS = {
     "Overview": ".items h3 >> text=did not arrive", "Conversations": ".rows a", "Receipts": ".rows a", "Schedule": ".rows a", "Notes": ".rows a", "Skills": ".rows a", "Channels": ".rows a",
-    "MCP servers": ".rows a", "Grants": ".rows a", "Audit": ".rows a", "Usage and money": ".table", "Settings": ".rows a", "Doctor": ".checks", "Logins": ".rows a", "Keys": ".keys", "How much did each bed": ".log .diff",
+    "MCP servers": ".rows a", "Grants": ".rows a", "Audit": ".rows a", "Usage": ".table", "Settings": ".rows a", "Doctor": ".checks", "Logins": ".rows a", "Keys": ".keys", "How much did each bed": ".log .diff",
 }  # fmt: skip
 """What is typed into the palette, and what shows that the page is there."""
-TITLES = {"Usage and money": "Usage", "How much did each bed": "How much did each bed bring?"}
+TITLES = {"How much did each bed": "How much did each bed bring?"}
 WIDTHS = (320, 768, 1440)
 REACHED = """() => { const e = document.activeElement; return e === document.body ? "" : e.outerHTML.slice(0, 200); }"""
 CONTROLS = """() => [...document.querySelectorAll("main :is(a[href], button, input, textarea, summary)")]

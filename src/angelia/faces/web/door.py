@@ -23,6 +23,7 @@ from angelia.faces.web.api.live_routes import LiveRoutes
 from angelia.faces.web.api.record_routes import RecordRoutes
 from angelia.faces.web.api.settings_routes import SettingsRoutes
 from angelia.faces.web.api.skill_routes import SkillRoutes
+from angelia.faces.web.api.waiting_routes import WaitingRoutes
 from angelia.faces.web.api_keys import ApiKeys
 from angelia.faces.web.asgi.routes import Route, Routes
 from angelia.faces.web.asgi.server import WebServer
@@ -69,6 +70,7 @@ class WebDoor:
             *self._live.routes(),
             *self._home.routes(),
             *RecordRoutes(app).routes(),
+            *WaitingRoutes(app).routes(),
             *SkillRoutes(app).routes(),
             *SettingsRoutes(app.loaded, app.environ).routes(),
             *(DoctorRoutes(look).routes() if look else ()),

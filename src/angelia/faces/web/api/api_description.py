@@ -58,7 +58,10 @@ WORDS: Mapping[str, RouteWords] = {
         query=("q", "limit", "before", "folder", "door"),
     ),
     "POST /api/conversations": RouteWords("Begin one.", NewConversation, a.BegunConversation, status=201),
-    "GET /api/questions": RouteWords("All that waits for a person.", gives=a.ListedQuestions),
+    "GET /api/questions": RouteWords("Questions that wait for a person.", gives=a.ListedQuestions),
+    "GET /api/waiting": RouteWords(
+        "All that waits for a person: questions, deliveries in doubt, schedules that stopped."
+    ),
     "GET /api/events": RouteWords("What changes in the home, as it happens.", mime=MIME),
     f"GET {_ONE}": RouteWords("Where a conversation stands.", gives=a.ConversationState),
     f"GET {_ONE}/entries": RouteWords("What stands in it.", gives=a.EntryList, query=("before", "limit")),

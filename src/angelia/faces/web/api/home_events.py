@@ -7,7 +7,6 @@ from angelia.core.errors import StoreClosed
 from angelia.core.principal import OWNER
 from angelia.faces.web.conversations.watched_conversation import BEAT_S, PageEvent
 from angelia.store.log.transcript import Transcript
-from angelia.store.tables.questions import WaitingQuestions
 
 _LOOK_S = 0.25
 """How often it is looked for what somebody appended, while a page is open: one look is a read of shared memory."""
@@ -17,13 +16,13 @@ _MOST_CHANGED = 50
 class HomeEvents:
     """Looks while somebody listens, once for all who do."""
 
-    def __init__(self, transcript: Transcript, questions: WaitingQuestions) -> None:
-        self._transcript, self._questions = transcript, questions
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
         self._readers: set[asyncio.Event] = set()
         self._looking: asyncio.Task[None] | None = None
 
     async def events(self) -> AsyncIterator[PageEvent]:
-        """How many questions wait, and which conversations have changed; a beat where nothing has."""
+        """Which conversations have changed; a beat where nothing has."""
         news = asyncio.Event()
         self._readers.add(news)
         if self._looking is None or self._looking.done():
@@ -33,8 +32,7 @@ class HomeEvents:
             while True:
                 news.clear()
                 place, changed = await self._transcript.changed(OWNER, place, _MOST_CHANGED)
-                waits = sum((await self._questions.counts(OWNER)).values())
-                yield PageEvent("home", {"waits": waits, "changed": changed})
+                yield PageEvent("home", {"changed": changed})
                 while not await _heard(news):
                     yield PageEvent("beat", {})
         finally:

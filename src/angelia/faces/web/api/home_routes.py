@@ -1,4 +1,4 @@
-"""What the page asks about the whole home: conversations, what waits, what was spent."""
+"""What the page asks about the whole home: conversations, what changes, what was spent."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from angelia.faces.web.asgi.guards import RouteGuard
 from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, StreamedResponse, json_response
 from angelia.faces.web.asgi.routes import Route
 from angelia.faces.web.asgi.server_sent_events import event_stream
-from angelia.faces.web.conversations.entry_view import question_view, where_view
 from angelia.faces.web.conversations.watched_conversation import spent_view
 from angelia.service.models.choice import likely
 from angelia.store.log.search import search
@@ -30,14 +29,13 @@ class HomeRoutes:
 
     def __init__(self, app: "App") -> None:
         self._app = app
-        self.events = HomeEvents(app.transcript, app.questions)
+        self.events = HomeEvents(app.transcript)
 
     def routes(self) -> list[Route]:
         """One row each."""
         return [
             Route("GET", "/api/home", RouteGuard.LOGIN, self._home),
             Route("GET", "/api/conversations", RouteGuard.LOGIN, self._conversations),
-            Route("GET", "/api/questions", RouteGuard.LOGIN, self._questions),
             Route("GET", "/api/events", RouteGuard.LOGIN, self._events),
         ]
 
@@ -103,22 +101,6 @@ class HomeRoutes:
             if _is_of(summaries[hit.conversation], door, folder)
         ][:limit]
         return json_response({"found": rows, "damaged": list(found.damaged)})
-
-    async def _questions(self, _: RouteRequest) -> RouteResponse:
-        waiting = await self._app.questions.all(OWNER)
-        at = {one.conversation: await self._app.transcript.summary(OWNER, one.conversation) for one in waiting}
-        rows = [
-            {
-                **question_view(one.seq, one.asked),
-                "facts": where_view(at[one.conversation].workspace, at[one.conversation].sandbox),
-                "conversation": one.conversation,
-                "title": clean(one.title),
-                "door": one.door,
-                "at": one.at,
-            }
-            for one in waiting
-        ]
-        return json_response({"questions": rows})
 
     async def _events(self, _: RouteRequest) -> StreamedResponse:
         return event_stream(self.events.events())

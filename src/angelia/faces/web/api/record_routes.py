@@ -76,7 +76,7 @@ class RecordRoutes:
     async def _receipts(self, request: RouteRequest) -> RouteResponse:
         limit, before = request.number("limit", 50, _MOST), request.number("before", 0, 10**15)
         found = await self._app.outbox.newest(OWNER, limit, before)
-        return json_response({"receipts": [_receipt(one) for one in found]})
+        return json_response({"receipts": [receipt_view(one) for one in found]})
 
     async def _one_receipt(self, request: RouteRequest) -> Receipt:
         conversation = ConversationId(request.found["conversation"])
@@ -93,7 +93,7 @@ class RecordRoutes:
             for entry in await self._app.transcript.entries(one.conversation)
             if getattr(entry.fact, "id", "") == one.id and isinstance(entry.fact, _TOLD)
         ]
-        return json_response({**_receipt(one), "parts": part_views(one.seq, one.parts), "tries": tries})
+        return json_response({**receipt_view(one), "parts": part_views(one.seq, one.parts), "tries": tries})
 
     async def _send_again(self, request: RouteRequest) -> RouteResponse:
         """Once more, as another delivery with a receipt of its own; what became of the first one stays as it is."""
@@ -114,7 +114,7 @@ class RecordRoutes:
 
     async def _schedules(self, _: RouteRequest) -> RouteResponse:
         found = await self._app.schedules.visible(OWNER)
-        return json_response({"schedules": [_schedule(one, self._next(one)) for one in found]})
+        return json_response({"schedules": [schedule_view(one, self._next(one)) for one in found]})
 
     def _next(self, one: StoredSchedule) -> str:
         now = self._app.clock()
@@ -123,7 +123,7 @@ class RecordRoutes:
     async def _schedule(self, request: RouteRequest) -> RouteResponse:
         one = await self._app.schedules.of(OWNER, request.found["id"])
         happened = await self._app.schedules.history(one.id, _HISTORY)
-        told = _schedule(one, self._next(one))
+        told = schedule_view(one, self._next(one))
         return json_response({**told, "occurrences": [_occurrence(each) for each in happened]})
 
     async def _change_schedule(self, request: RouteRequest) -> RouteResponse:
@@ -276,7 +276,8 @@ def _try(fact: object) -> View:
     return told
 
 
-def _receipt(one: Receipt) -> View:
+def receipt_view(one: Receipt) -> View:
+    """A delivery, and what became of it."""
     words = " ".join(part.text for part in one.parts if isinstance(part, Text))
     files = [unambiguous_line(part.name) or str(part.media) for part in one.parts if isinstance(part, Media)]
     return {
@@ -297,7 +298,8 @@ def _receipt(one: Receipt) -> View:
     }
 
 
-def _schedule(one: StoredSchedule, due: str) -> View:
+def schedule_view(one: StoredSchedule, due: str) -> View:
+    """What begins by itself; `due` says when next."""
     said = one.scheduled
     return {
         "id": one.id,

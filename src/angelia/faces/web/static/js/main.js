@@ -27,7 +27,7 @@ function HomeFeed() {
 /** While a conversation is open its own stream is the tab's only one: what happens elsewhere is asked for. */
 function HomeLook() {
   useEffect(() => {
-    const timer = setInterval(() => line.value.lost || heedHome({}), 15_000);
+    const timer = setInterval(() => line.value.lost || heedHome(), 15_000);
     return () => clearInterval(timer);
   }, []);
   return null;

@@ -23,7 +23,7 @@ waits.watch((now) => {
   before = now;
   if (!more || !notifies.value || document.visibilityState === "visible") return;
   try {
-    new Notification("Angelia", { body: `${count(now, "question")} ${now === 1 ? "waits" : "wait"} for you.`, tag: "waits", icon: "/static/icon.svg" });
+    new Notification("Angelia", { body: `${count(now, "thing")} ${now === 1 ? "waits" : "wait"} for you.`, tag: "waits", icon: "/static/icon.svg" });
   } catch {
     // Phones show notifications only for installed workers; the badge and the overview say it there.
   }

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "./html.js";
 import { stopTurn } from "./acts.js";
 import { get } from "./api.js";
 import { Dialog } from "./dialog.js";
-import { conversations, questions } from "./home.js";
+import { conversations, waiting } from "./home.js";
 import { Icon } from "./icons.js";
 import { go, route } from "./route.js";
 import { Signal, useSignal } from "./signal.js";
@@ -31,7 +31,7 @@ function choices() {
   ];
   return [
     ["Do", doing],
-    ["Go to", [...conversations.value.map((talk) => ({ words: talk.title || "New conversation", hint: talk.waits ? "waits for you" : talk.open ? "at work" : when(talk.last_at), act: () => go("c", talk.id) })), ...[TALKS, ...WAYS, ...MORE].map(([page, , word, key]) => ({ words: page === "usage" ? "Usage and money" : word, key: key && `G ${key}`, act: () => go(page) }))]],
+    ["Go to", [...conversations.value.map((talk) => ({ words: talk.title || "New conversation", hint: talk.waits ? "waits for you" : talk.open ? "at work" : when(talk.last_at), act: () => go("c", talk.id) })), ...[TALKS, ...WAYS, ...MORE].map(([page, , word, key]) => ({ words: word, key: key && `G ${key}`, act: () => go(page) }))]],
   ];
 }
 
@@ -39,7 +39,7 @@ function choices() {
 export function nextThatWaits() {
   const here = /** @type {HTMLElement | null} */ (document.querySelector(".ask"));
   if (here) return here.focus();
-  const first = questions.value[0];
+  const first = waiting.value.questions[0];
   if (first) go("c", first.conversation);
   else go("overview");
 }

@@ -1,7 +1,7 @@
 // The browser of a conversation, live: watched, taken over, and handed back.
 import { html, useEffect, useMemo, useRef, useState } from "../html.js";
 import { ApiError, at, post, saidBy } from "../api.js";
-import { conversations, questions } from "../home.js";
+import { conversations, waiting } from "../home.js";
 import { Icon } from "../icons.js";
 import { Hand } from "../live_input.js";
 import { answer } from "../question.js";
@@ -49,7 +49,7 @@ export function Live({ id }) {
   const screen = useRef(/** @type {HTMLElement | null} */ (null));
   const bar = useRef(/** @type {HTMLElement | null} */ (null));
   const talk = useSignal(conversations).find((one) => one.id === id);
-  const question = useSignal(questions).find((one) => one.conversation === id && one.asks === "choice" && one.picture);
+  const question = useSignal(waiting).questions.find((one) => one.conversation === id && one.asks === "choice" && one.picture);
   const path = at(id, `/browser/${view}`);
   const hand = useMemo(() => new Hand(`${path}/inputs`, (why) => (why.status === 410 ? setError(why) : toast(saidBy(why)))), [path]);
 

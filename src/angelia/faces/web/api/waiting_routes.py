@@ -1,0 +1,63 @@
+"""What waits for the person, in all conversations: questions, deliveries in doubt, schedules that stopped."""
+
+from typing import TYPE_CHECKING
+
+from angelia.core import entry as e
+from angelia.core.principal import OWNER
+from angelia.core.text import clean
+from angelia.faces.web.api.record_routes import receipt_view, schedule_view
+from angelia.faces.web.asgi.guards import RouteGuard
+from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, json_response
+from angelia.faces.web.asgi.routes import Route
+from angelia.faces.web.conversations.entry_view import View, question_view, where_view
+from angelia.service.receipts import DOUBTFUL
+
+if TYPE_CHECKING:
+    from angelia.service.app import App
+
+_NEWEST = 50
+"""Deliveries among which is looked for those in doubt."""
+
+
+class WaitingRoutes:
+    """The handlers."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+
+    def routes(self) -> list[Route]:
+        """One row each."""
+        return [
+            Route("GET", "/api/questions", RouteGuard.LOGIN, self._asked),
+            Route("GET", "/api/waiting", RouteGuard.LOGIN, self._waiting),
+        ]
+
+    async def _asked(self, _: RouteRequest) -> RouteResponse:
+        return json_response({"questions": await self._questions()})
+
+    async def _waiting(self, _: RouteRequest) -> RouteResponse:
+        sent = await self._app.outbox.newest(OWNER, _NEWEST)
+        planned = await self._app.schedules.visible(OWNER)
+        stopped = [one for one in planned if one.why and one.state is not e.ScheduleState.ACTIVE]
+        return json_response(
+            {
+                "questions": await self._questions(),
+                "deliveries": [receipt_view(one) for one in sent if one.status in DOUBTFUL],
+                "schedules": [schedule_view(one, "") for one in stopped],
+            }
+        )
+
+    async def _questions(self) -> list[View]:
+        waiting = await self._app.questions.all(OWNER)
+        at = {one.conversation: await self._app.transcript.summary(OWNER, one.conversation) for one in waiting}
+        return [
+            {
+                **question_view(one.seq, one.asked),
+                "facts": where_view(at[one.conversation].workspace, at[one.conversation].sandbox),
+                "conversation": one.conversation,
+                "title": clean(one.title),
+                "door": one.door,
+                "at": one.at,
+            }
+            for one in waiting
+        ]
