@@ -8,6 +8,7 @@ from pathlib import Path
 from angelia.testing.model.steps import call, say
 from tests.examples import TIMES
 from tests.faces.angelia import MODEL, serving
+from tests.house.sources import ROOT
 
 LINES = 11_111_112 if TIMES else 4_000_000
 """Of ten bytes each: more than a program may take of memory beside its own."""
@@ -30,7 +31,7 @@ def test_megabytes_of_output_are_kept_whole_and_the_program_stays_small(tmp_path
         ended = subprocess.run(
             [sys.executable, "-c", _MEASURED, sys.executable, "-m", "angelia", "ask", "--model", MODEL, "count"],
             cwd=place.work,
-            env=place.environment({"ANGELIA_SANDBOX__CONFINE": "off"}),
+            env=place.environment({"ANGELIA_SANDBOX__CONFINE": "off", "PYTHONPATH": str(ROOT / "src")}),
             capture_output=True,
             check=False,
         )

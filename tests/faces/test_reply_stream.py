@@ -88,3 +88,9 @@ def test_marks_that_are_open_are_closed_for_show() -> None:
     reply = ReplyStream()
     reply.add("It is **very impor")
     assert reply.rest.text == "It is **very impor**"
+
+
+def test_items_of_a_list_of_tasks_have_boxes() -> None:
+    source = "- [x] *weighed* [x] it\n- [ ] not yet\n  1. [X] in\n- [z] no\n\n[ ] no list\n"
+    rows = ["".join(piece for _, piece in row) for row in markdown_rows(source, 40)]
+    assert rows == [" • ☑ weighed [x] it", " • ☐ not yet", "    1 ☑ in", " • [z] no", "", "[ ] no list"]

@@ -1,6 +1,6 @@
 """What is Matrix's own about hearing: where a sync goes on, gaps, invitations, and what clients write."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -8,8 +8,10 @@ from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.channels.incoming import IncomingMessage, Noticed
 from angelia.channels.outgoing import OutText
 from angelia.core.entry import Address
-from angelia.testing.channels.network import Thing
+from angelia.testing.channels.network import ChannelTimeouts, Thing
+from angelia.testing.channels.stage import staged
 from tests.channels.matrix import world as w
+from tests.channels.matrix.network import Matrix, matrix
 from tests.channels.matrix.stages import heard_of, on, once, said, texts
 
 pytestmark = pytest.mark.anyio
@@ -109,6 +111,18 @@ async def test_a_gap_that_the_server_does_not_tell_of_holds_nobody_up() -> None:
         await stage.start()
         await stage.until(lambda: {"11", "there"} <= set(texts(stage.heard)))
         assert any(w.DIRECT in one.why for one in stage.health)
+
+
+async def test_a_server_that_holds_nothing_back_is_not_asked_without_a_pause() -> None:
+    async with staged(matrix, ChannelTimeouts(pause=600, silence=60)) as stage:
+        network = cast("Matrix", stage.network)
+        network.web.hasty = True
+        await network.bring(said("hello"))
+        await stage.until(lambda: bool(stage.heard))
+        before = len(network.web.syncs)
+        for _ in range(20):  # meanwhile it could be asked very often
+            await stage.channel.typing(network.here)
+        assert len(network.web.syncs) - before <= 2
 
 
 def invited(world: w.World) -> None:

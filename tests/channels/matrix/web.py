@@ -23,7 +23,8 @@ Answer = tuple[int, bytes, str]
 
 class Web(Methods):
     """Listens on a port of its own. `syncs` are the positions that were asked for, in order; while it is `late`, they
-    tell no news. `forced` are answers to what is seen or uploaded next, in place of any other.
+    tell no news; while it is `hasty`, they are not held. `forced` are answers to what is seen or uploaded next, in
+    place of any other.
     """
 
     def __init__(self, world: w.World, changes: Changes) -> None:
@@ -32,7 +33,7 @@ class Web(Methods):
         self.troubles: list[Trouble] = []
         self.forced: list[Answer] = []
         self.syncs: list[str] = []
-        self.valid, self.mute, self.late = True, False, False
+        self.valid, self.mute, self.late, self.hasty = True, False, False, False
         self.listening = LoopbackServer(self._serve)
         self.base = f"http://127.0.0.1:{self.listening.port}"
 
@@ -105,7 +106,7 @@ class Web(Methods):
         since = position(given["since"]) if "since" in given else None
         self.syncs.append(given.get("since", ""))
         self._changes.tell()
-        if since is not None:
+        if since is not None and not self.hasty:
             try:
                 async with asyncio.timeout(given.get("timeout", 0) / 1000):
                     await self._changes.when(lambda: not self.late and "rooms" in self.telling.sync(since, told))

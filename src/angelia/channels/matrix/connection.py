@@ -63,12 +63,15 @@ class MatrixConnection:
         kept = f"{_POSITION} of {await self._api.log_in()}"  # of another account it would be another one
         self._since = self._since or await self._context.recall(kept)
         longest = max(self._timeouts.silence - LINGER, 0)
+        now, idle = asyncio.get_running_loop().time, 0
         while True:
             hold = longest if self._connection_state.state is ConnectionHealth.CONNECTED else 0
+            asked = now()
             parts = await self._sync(queue, hold)
             queue.after(parts, partial(self._context.remember, kept, self._since))
-            if not longest:
-                await asyncio.sleep(self._timeouts.pause)
+            idle = 0 if parts else idle + 1
+            if idle > bool(longest):  # what holds nothing back (a proxy in between) is not asked without a pause
+                await asyncio.sleep(max(0.0, asked + self._timeouts.pause - now()))
 
     async def _sync(self, queue: PerChatQueue, hold: float) -> list[asyncio.Future[str]]:
         """Ask what happened, held back for at most `hold` seconds, and put it into the queue; what stands there."""

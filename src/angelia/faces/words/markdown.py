@@ -1,5 +1,6 @@
 """A reply's Markdown as rows of coloured pieces, for a screen that is so many columns wide."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
@@ -20,6 +21,8 @@ from angelia.faces.words.widths import MOST_WIDTH, cells
 
 _CODE_INDENT = "  "
 """Before each line of code, so that it stands apart without colour too."""
+
+_TASK = re.compile(r"\[([ xX])\] ")
 
 Piece = tuple[str, str]
 """SGR parameters (ECMA-48, 8.3.117), and the text that is so coloured."""
@@ -113,6 +116,16 @@ class _Reply(Markdown):
     def __init__(self, text: str, columns: int) -> None:
         super().__init__(text, hyperlinks=False)
         self.columns = columns
+        _draw_boxes(self.parsed)
+
+
+def _draw_boxes(tokens: Sequence[Token]) -> None:
+    """What an item of a list of tasks begins with shows whether it is done (GitHub Flavored Markdown, 5.3)."""
+    for item, paragraph, words in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if (item.type, paragraph.type) == ("list_item_open", "paragraph_open") and words.children:
+            first = words.children[0]
+            if found := _TASK.match(first.content):
+                first.content = f"{'☐' if found[1] == ' ' else '☑'} {first.content[found.end() :]}"
 
 
 _THEME = ANSISyntaxTheme({kind: Style.parse(style) for kind, style in CODE.items()})
