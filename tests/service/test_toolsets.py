@@ -293,6 +293,21 @@ async def test_waiting_for_a_toolset_is_cut_short_by_the_person(
         assert isinstance(ending, Cancelled)
 
 
+async def test_one_that_is_cancelled_as_its_tools_become_ready_leaves_nothing_that_nobody_awaited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it is; a warning of what was never awaited fails this test."""
+    install(tmp_path, monkeypatch, Beds)
+    async with talking(tmp_path, say("One.")) as (talk, _):
+        await turn(talk)
+        for rounds in range(6):
+            becoming = asyncio.create_task(talk.app.conversations.toolbox(talk.session).ready())
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            becoming.cancel()
+            await asyncio.gather(becoming, return_exceptions=True)
+
+
 async def test_what_a_conversation_runs_in_the_background_ends_with_it_and_is_told(tmp_path: Path) -> None:
     (tmp_path / "workspace").mkdir()
     steps = (call("shell", {"command": "sleep 1000", "background": True}), say("It runs."))

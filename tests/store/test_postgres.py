@@ -214,9 +214,8 @@ async def test_no_commit_is_sent_before_the_lock_is_held(
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = ? AND NOT granted"
 
     def hold(connection: StoreConnection) -> None:
-        holds.set()
         while not connection.execute(waiting, (LOCKS,)).fetchone()[0]:
-            pass  # until the other one waits for the lock
+            holds.set()  # with the first answer: what was sent before it has the lock by then
         free.set()
 
     holding = asyncio.create_task(there.write(hold))

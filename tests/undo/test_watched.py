@@ -14,6 +14,7 @@ from angelia.sandboxes.undo import supervision
 from angelia.sandboxes.undo.store import UndoSettings, UndoStore
 from angelia.sandboxes.undo.supervision import Supervision, can_watch
 from angelia.sandboxes.undo.supervisor import WatchEnded
+from angelia.store.media.processes import program_folders
 from tests.examples import some
 from tests.supervisors import FRESH
 from tests.undo.restoring import CONVERSATION, taken_back
@@ -75,11 +76,12 @@ class Commands:
         words = [
             bubblewrap_program(),
             *("--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-            *("--tmpfs", "/tmp", "--ro-bind", sys.prefix, sys.prefix),  # wherever this checkout lies
+            *("--tmpfs", "/tmp"),
+            *(word for place in program_folders() for word in ("--ro-bind", place, place)),  # wherever they lie
             *("--ro-bind", str(self.workspace), str(self.workspace), "--cap-drop", "ALL"),
             *("--chdir", str(self.workspace), "--", *argv),
         ]
-        env = {"PATH": os.environ["PATH"], "HOME": "/tmp", "W": str(self.workspace)}
+        env = {"PATH": f"{os.environ['PATH']}:/usr/bin:/bin", "HOME": "/tmp", "W": str(self.workspace)}
         with Path(os.devnull).open("rb") as nothing:  # see `launch`: a thread that is watched opens nothing
             process = watch.launch(lambda: subprocess.Popen(words, stdin=nothing, stderr=subprocess.PIPE, env=env))
         assert process.stderr is not None

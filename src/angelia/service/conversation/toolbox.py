@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from angelia.context.prompt.facts import ToolsetInstructions
@@ -69,7 +70,7 @@ class Toolbox:
         """Open every toolset, once."""
         if not self._opened:
             self._opened = True
-            await asyncio.gather(*(self._safely(one, self._open(one, conversation)) for one in self._usable))
+            await asyncio.gather(*(self._safely(one, partial(self._open, one, conversation)) for one in self._usable))
 
     def tell(self, sentence: str) -> None:
         """Have model and person told something at the beginning of the next turn."""
@@ -139,7 +140,7 @@ class Toolbox:
                 logger.exception("the toolset %s could not be closed", one.name)
 
     async def _all_ready(self) -> None:
-        await asyncio.gather(*(self._safely(one, one.ready()) for one in self._usable))
+        await asyncio.gather(*(self._safely(one, one.ready) for one in self._usable))
 
     async def _wait_for_stop(self) -> None:
         await self._stopped()
@@ -151,9 +152,9 @@ class Toolbox:
         except TimeoutError:
             raise TimeoutError(f"it was not open after {PATIENCE_S:g} seconds") from None
 
-    async def _safely(self, toolset: Toolset, doing: Awaitable[None]) -> None:
+    async def _safely(self, toolset: Toolset, act: Callable[[], Awaitable[None]]) -> None:
         try:
-            await doing
+            await act()  # made here: one that is cancelled before it begins leaves nothing that nobody awaited
         except Exception as error:  # noqa: BLE001 - third-party code may raise anything; it is told, not hidden
             self._fail(toolset, error)
 
