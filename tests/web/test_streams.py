@@ -12,10 +12,11 @@ import httpx2
 import pytest
 
 from angelia.core.principal import OWNER
+from angelia.engine import model_call
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.testing.model.server import ModelServer
-from angelia.testing.model.steps import Speak, call, say, slowly
+from angelia.testing.model.steps import Speak, call, hang, say, slowly
 from tests.examples import TIMES
 from tests.ports import free_port
 from tests.promise.lives import ROOT
@@ -134,6 +135,32 @@ async def test_pieces_of_what_is_being_written_are_told_to_who_comes_in_the_midd
         assert (await begins()).startswith("word0")
         late = await begins()
         assert late.startswith("word0 word1"), "what came before is told at once"
+
+
+async def test_who_comes_in_the_middle_of_a_wait_is_told_for_what_since_when_and_until_when(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_call, "QUIET_S", 0.01)
+    async with (
+        ModelServer([hang()]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        where = f"/api/conversations/{conversation}/events"
+        await page.says(conversation, "Hello?")
+
+        async def told() -> dict[str, Any]:
+            async with page.hears(where) as events:
+                async for event in events:
+                    if event.name == "live" and event.data["kind"] == "asked":
+                        return event.data
+            raise AssertionError("the stream ended")
+
+        first = await told()
+        assert first["until"] - first["since"] == 600_000
+        assert await told() == first, "nothing new comes of it meanwhile"
+        await page.post(f"/api/conversations/{conversation}/stop")
 
 
 @asynccontextmanager

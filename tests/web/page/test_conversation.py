@@ -61,6 +61,23 @@ def test_a_reply_grows_by_its_last_text_node_alone_and_becomes_the_fact(
     leave(page)
 
 
+def test_a_wait_names_what_is_waited_for_since_when_and_until_when(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    page = _talk(chrome, fake, address, [said(1, "Count.")])
+    fake.push("live", {"kind": "asked", "name": "vendor:model", "since": AT, "until": AT + 600_000})
+    clock = "moment => new Date(moment).toLocaleTimeString('en-GB')"
+    since, until = page.evaluate(clock, AT), page.evaluate(clock, AT + 600_000)
+    expect(page.locator(".log .doing")).to_have_text(f"Waits for vendor:model since {since}, until {until} at most")
+    expect(page.get_by_role("button", name="Stop this turn")).to_be_visible()
+    fake.push("live", {"kind": "asked", "name": "vendor:model", "since": AT, "until": 0})
+    expect(page.locator(".log .doing")).to_have_text(f"Waits for vendor:model since {since}")
+    fake.push("live", {"kind": "writing", "text": "One", "call": ""})
+    expect(page.locator(".growing")).to_have_text("One")
+    assert page.locator(".doing").count() == 0
+    leave(page)
+
+
 def test_after_a_cut_the_page_equals_the_log(chrome: Browser, fake: FakeServer, address: str) -> None:
     """Facts that came while nobody listened are asked for by the last place that was taken; none comes twice."""
     page = _talk(chrome, fake, address, [said(1, "Count.")])

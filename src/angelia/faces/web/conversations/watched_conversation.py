@@ -283,6 +283,8 @@ class WatchedConversation:
             return
         if piece["kind"] in ("writing", "thinking"):
             _grow(self._growing, piece)
+        elif piece["kind"] in ("asked", "waiting"):  # nothing of a reply has come
+            self._growing[:] = [piece]
         for reader in self._readers:
             reader.pieces.append((self._place, piece))
             reader.news.set()
@@ -323,8 +325,8 @@ def _piece(event: live.LiveEvent) -> View | None:
             return {"kind": "output", "call": call, "text": clean(text)}
         case live.Resting(until=until, why=why):
             return {"kind": "waiting", "until": until, "why": clean(why)}
-        case live.Awaiting(model=model, since=since):
-            return {"kind": "asked", "name": model, "since": since}
+        case live.Awaiting(model=model, since=since, until=until):
+            return {"kind": "asked", "name": model, "since": since, "until": until}
         case live.Compacting():
             return {"kind": "folding"}
         case live.Committed() | live.WorkingShows():

@@ -5,6 +5,7 @@ import { Fold } from "./fold.js";
 import { dropSent } from "./outbox.js";
 import { Signal } from "./signal.js";
 import { say } from "./toasts.js";
+import { second } from "./words.js";
 
 /** @typedef {import("./fold.js").Entry} Entry */
 
@@ -169,8 +170,8 @@ export class TalkLog {
 
 /** @type {Record<string, (piece: any) => string>} */
 const DOING = {
-  asked: (piece) => `Asks ${piece.name || "the model"}`,
+  asked: (piece) => `Waits for ${piece.name || "the model"} since ${second(piece.since)}${piece.until ? `, until ${second(piece.until)} at most` : ""}`,
   coming: (piece) => `Prepares ${piece.name}`,
-  waiting: (piece) => `Waits until ${new Date(piece.until).toLocaleTimeString("en-GB")}: ${piece.why}`,
+  waiting: (piece) => `Waits until ${second(piece.until)}: ${piece.why}`,
   folding: () => "Folds what was said before, to make room",
 };
