@@ -24,6 +24,7 @@ from angelia.core.ids import CallId, ConversationId, DeliveryId
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log.transcript import Spending, Transcript
 from angelia.store.sql.database import Database
+from angelia.store.sql.day_sums import DAY_MS
 from angelia.store.tables.grants import Grants
 from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.outbox import Outbox
@@ -126,21 +127,21 @@ async def test_a_grant_ends_at_its_date_and_can_be_taken_back(home: Path) -> Non
     db.close()
 
 
-async def test_spending_is_summed_since_a_moment_and_unknown_prices_are_counted(home: Path) -> None:
-    now = 1000
+async def test_spending_is_summed_since_the_day_of_a_moment_and_unknown_prices_are_counted(home: Path) -> None:
+    now = DAY_MS - 1
     db = Database.open(home, clock=lambda: now)
     transcript = Transcript(db)
     one, two = ConversationId("one"), ConversationId("two")
     for name in (one, two):
         await transcript.append(name, [ConversationOpened("terminal", "/")])
     await transcript.append(one, [answered("a", 300, Usage(10, 5)), answered("b", -1, Usage(1, 1))])
-    now = 2000
+    now = DAY_MS
     busy = Failure(FailureKind.BUSY)
     await transcript.append(two, [ModelFailed("m", busy, cost=40, usage=Usage(7)), ModelFailed("m", busy)])
     assert await transcript.spent(OWNER, 0) == Spending(cost=340, tokens=24, unpriced=1)
-    assert await transcript.spent(OWNER, 1001) == Spending(cost=40, tokens=7, unpriced=0)
+    assert await transcript.spent(OWNER, DAY_MS + 1001) == Spending(cost=40, tokens=7, unpriced=0)
     assert await transcript.spent(OWNER, 0, one) == Spending(cost=300, tokens=17, unpriced=1)
-    assert await transcript.spent(OWNER, 2001) == Spending(cost=0, tokens=0, unpriced=0)
+    assert await transcript.spent(OWNER, 2 * DAY_MS) == Spending(cost=0, tokens=0, unpriced=0)
     db.close()
 
 

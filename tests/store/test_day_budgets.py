@@ -11,6 +11,7 @@ from angelia.store.log.lease import Lease
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore
+from angelia.store.sql.day_sums import DAY_MS
 from angelia.store.tables.day_budgets import CapInReach, CapReached, DayBudget, DayBudgets
 from tests.store.leases import acquire
 from tests.store.words import answered
@@ -55,7 +56,7 @@ async def test_what_others_have_put_aside_counts_until_they_gave_it_back_or_let_
     assert await sums.put_aside(ann, (TEAM,), 1_000, 0) is None, "what is let go of is put aside no longer"
     await paid(db, ann.conversation, 51)
     assert await sums.put_aside(ann, (TEAM,), 1, 0) == CapReached(TEAM, 150)
-    assert await sums.put_aside(ann, (TEAM,), 1, db.clock() + 60_000) is None, "what was paid before the day is not its"
+    assert await sums.put_aside(ann, (TEAM,), 1, db.clock() + DAY_MS) is None, "what was paid before the day is not its"
 
 
 async def test_what_was_paid_in_an_erased_conversation_counts_and_a_lost_lease_puts_nothing_aside(

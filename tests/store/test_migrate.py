@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from angelia.core.errors import StoreError
+from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql import schema
 from angelia.store.sql.database import FILE, Database
+from angelia.store.sql.day_sums import COLUMNS, DAY_MS, IN_SQLITE
 from angelia.store.sql.migrate import STEPS, migrate
 from angelia.store.sql.schema import UNKEPT
+from angelia.store.tables.spendings import PaidFor, PaidIn, Spendings
 
 HOUR = schema.HOUR_MS
 SECOND_THAT_FAILS = ("CREATE TABLE later (x INTEGER) STRICT", "INSERT INTO nowhere VALUES (1)")
@@ -53,21 +56,80 @@ def test_an_older_database_is_copied_and_brought_forward(path: Path) -> None:
     copy.close()
 
 
+def of_version_six(path: Path) -> None:
+    """A log in which was paid, and in a conversation that is erased as well, before it was added up by day."""
+    connection = connect(path)
+    _without_day_sums(connection)
+    connection.execute("PRAGMA user_version = 6")
+    _converse(connection)
+    one = "INSERT INTO spending VALUES (?, ?, ?, ?, 'm', ?, 5, 2, 0, 0)"
+    connection.executemany(one, [(3, "one", 2, "owner", 70), (DAY_MS, "one", 4, "owner", -1), (4, "two", 2, "ann", 9)])
+    connection.execute("INSERT INTO spending_erased VALUES (8, 'owner', 'm', 100, 1, 1, 0, 0)")
+    connection.close()
+
+
+def _without_day_sums(connection: sqlite3.Connection) -> None:
+    for trigger in IN_SQLITE:
+        connection.execute(f"DROP TRIGGER {trigger.split()[2]}")
+    for table in COLUMNS:
+        connection.execute(f"DROP TABLE {table}")
+
+
+async def paid(db: Database) -> object:
+    """What was paid in it, in each way in which it is asked."""
+    with closing(db):
+        spendings = Spendings(db)
+        return await spendings.by_day(OWNER, 0), await spendings.by_conversation(OWNER, 0, 5)
+
+
+PAID = (
+    [PaidFor(0, "m", 179, 11, 5, 0), PaidFor(DAY_MS, "m", 0, 5, 2, 1)],
+    [
+        PaidIn(ConversationId("one"), "", "terminal", 70, 10, 4, 1),
+        PaidIn(ConversationId("two"), "", "terminal", 9, 5, 2, 0),
+    ],
+)
+
+
+@pytest.mark.anyio
+async def test_what_was_paid_before_it_was_added_up_by_day_is_added_up(path: Path) -> None:
+    of_version_six(path)
+    assert await paid(Database.open(path.parent)) == PAID
+    connection = connect(path)
+    connection.execute("INSERT INTO spending VALUES (9, 'two', 3, 'ann', 'm', 1, 0, 0, 0, 0)")
+    assert connection.execute("SELECT cost FROM spending_days WHERE principal = 'ann'").fetchall() == [(10,)]
+    connection.close()
+
+
+@pytest.mark.anyio
+async def test_who_only_reads_adds_it_up_itself(path: Path) -> None:
+    of_version_six(path)
+    assert await paid(Database.open_to_read(path.parent)) == PAID
+    connection = connect(path)
+    assert version(connection) == 6
+    connection.close()
+
+
 def of_version_five(path: Path) -> None:
     """A log of three conversations, as the version before the hours of their last use left it."""
     connection = connect(path)
+    _without_day_sums(connection)
     connection.execute("DROP TRIGGER conversations_by_hour")
     for index in schema.LISTED:
         connection.execute(f"DROP INDEX {index.split()[2]}")
     connection.execute("ALTER TABLE conversations DROP COLUMN last_hour")
     connection.execute("PRAGMA user_version = 5")
+    _converse(connection)
+    connection.close()
+
+
+def _converse(connection: sqlite3.Connection) -> None:
     for name, at in (("one", 5 * HOUR), ("two", 7 * HOUR + 1), ("three", 6 * HOUR)):
         connection.execute(
             "INSERT INTO conversations (id, opened_at, door, owner, workspace, sandbox, place, last_at)"
             " VALUES (?, 0, 'terminal', 'owner', '/work', 'local', ?, ?)",
             (name, name, at),
         )
-    connection.close()
 
 
 async def listed(db: Database) -> list[str]:
@@ -111,10 +173,10 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(path: Path) -> None:
 
 def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
     connection = connect(path)
-    connection.execute("PRAGMA user_version = 7")
+    connection.execute("PRAGMA user_version = 8")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 6"):
+    with pytest.raises(StoreError, match="store format 8, and this Angelia knows formats up to 7"):
         Database.open(path.parent)
     assert path.read_bytes() == before
 

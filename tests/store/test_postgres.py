@@ -5,6 +5,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,12 @@ import pytest
 from angelia.core.entry import ConversationOpened, UserSaid
 from angelia.core.errors import ConfigError, StoreError, StoreUnreachable
 from angelia.core.ids import ConversationId, new_conversation
+from angelia.core.principal import OWNER
 from angelia.service.log_places import open_log
 from angelia.service.settings.config import load
 from angelia.store.log.examined import by_place
 from angelia.store.log.lease import HeldElsewhere, Lease, take
-from angelia.store.log.transcript import Transcript
+from angelia.store.log.transcript import Spending, Transcript
 from angelia.store.port import ALL_ROWS, ResultRows, StoreConnection
 from angelia.store.postgres.commits import LOCKS
 from angelia.store.postgres.database import PostgresDatabase
@@ -431,13 +433,20 @@ async def test_tables_of_an_earlier_version_are_brought_forward(postgres: Postgr
         for table in SHOWN:
             connection.execute(f"DROP POLICY theirs ON {table}; ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
         connection.execute("DROP FUNCTION viewing(); DROP TABLE viewing_key, marks")
+        for source, change in product(("spending", "spending_erased"), ("insert", "delete", "update")):
+            connection.execute(f"DROP FUNCTION {source}_summed_{change} CASCADE")
+        connection.execute("DROP TABLE spending_days, spending_in_days")
         connection.execute("ALTER TABLE leases DROP COLUMN may_cost; DROP INDEX entries_decided")
         connection.execute("ALTER TABLE conversations DROP COLUMN last_hour; DROP INDEX conversations_by_place")
         connection.execute("DROP INDEX outbox_by_place, outbox_doubtful, spending_by_conversation")
         connection.execute("ALTER TABLE leases DROP COLUMN since; DROP TABLE machines; UPDATE format SET version = 1")
         connection.execute("INSERT INTO leases VALUES ('one', 7, 'somebody', '', '', 0)")
+        connection.execute("INSERT INTO spending VALUES (3, 'one', 2, 'owner', 'm', 70, 5, 2, 0, 0)")
     db = PostgresDatabase.open(address, tmp_path)
     query = "SELECT epoch, since, version FROM leases, format"
     assert await db.read(lambda connection: connection.execute(query).fetchall()) == [(7, 0, VERSION)]
     await Machines(db).tell("one", "1", frozenset(), 0)
+    add = "INSERT INTO spending VALUES (4, 'one', 3, 'owner', 'm', 30, 5, 2, 0, 0)"
+    await db.write(lambda connection: connection.execute(add))
+    assert await Transcript(db).spent(OWNER, 0) == Spending(100, 14, 0)
     db.close()

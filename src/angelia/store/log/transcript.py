@@ -32,6 +32,7 @@ from angelia.store.log.repeats import is_repeat
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import Job, LogStore, StoreConnection
 from angelia.store.portable import ends_with
+from angelia.store.sql.day_sums import day_of
 from angelia.store.sql.schema import HOUR_MS, SPOKEN
 from angelia.store.sql.tips import Tip
 from angelia.store.sql.visibility import APART, AUDIT, visible_to
@@ -314,7 +315,8 @@ class Transcript:
         return await fork(self._db, opened, into, left)
 
     async def spent(self, viewer: Principal, since_ms: int, conversation: ConversationId | None = None) -> Spending:
-        """What was spent since a moment (Unix milliseconds), by one conversation or by all, erased ones included.
+        """What was spent since the day of a moment (UTC, Unix milliseconds), by one conversation or by all, erased ones
+        included.
 
         Of what was spent in conversations that are theirs; for the owner of the home, in all.
         """
@@ -463,15 +465,9 @@ def _spent(
     connection: StoreConnection, viewer: Principal, since_ms: int, conversation: ConversationId | None
 ) -> Spending:
     theirs, values = visible_to(viewer, "principal")
-    sums = (
-        "coalesce(sum(cost) FILTER (WHERE cost > 0), 0), coalesce(sum(input + output), 0),"
-        " count(*) FILTER (WHERE cost < 0)"
-    )
+    sums = "SELECT coalesce(sum(cost), 0), coalesce(sum(input + output), 0), coalesce(sum(unpriced), 0)"
     if conversation is not None:
-        one = f"SELECT {sums} FROM spending WHERE conversation = ? AND at >= ? AND {theirs}"  # noqa: S608 - fixed text
-        return Spending(*connection.execute(one, (conversation, since_ms, *values)).fetchone())
-    both = (
-        f"SELECT {sums} FROM (SELECT cost, input, output FROM spending WHERE at >= ? AND {theirs}"  # noqa: S608
-        f" UNION ALL SELECT cost, input, output FROM spending_erased WHERE at >= ? AND {theirs}) AS paid"
-    )
-    return Spending(*connection.execute(both, (since_ms, *values, since_ms, *values)).fetchone())
+        one = f"{sums} FROM spending_in_days WHERE conversation = ? AND day >= ? AND {theirs}"
+        return Spending(*connection.execute(one, (conversation, day_of(since_ms), *values)).fetchone())
+    every = f"{sums} FROM spending_days WHERE day >= ? AND {theirs}"
+    return Spending(*connection.execute(every, (day_of(since_ms), *values)).fetchone())

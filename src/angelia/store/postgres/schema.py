@@ -7,10 +7,11 @@ import re
 
 from angelia.store.port import StoreConnection
 from angelia.store.postgres.marks import MARKS
-from angelia.store.postgres.viewing import VIEWING
+from angelia.store.postgres.viewing import VIEWING, VIEWING_OF_DAYS
+from angelia.store.sql.day_sums import DAY_SUMS, IN_POSTGRES
 from angelia.store.sql.schema import FOURTH, HOUR_MS, LISTED, SECOND, TABLES, THIRD
 
-VERSION = 7
+VERSION = 8
 """Of the tables; `format` holds it."""
 
 _TYPES = {"INTEGER": "bigint", "TEXT": 'text COLLATE "C"', "BLOB": "bytea"}
@@ -65,6 +66,8 @@ _BY_HOUR = (
     *LISTED,
 )
 
+_BY_DAY = (*DAY_SUMS, *IN_POSTGRES, VIEWING_OF_DAYS)
+
 _FORMAT = "CREATE TABLE format (one bigint PRIMARY KEY CHECK (one = 1), version bigint NOT NULL)"
 _BORN = "INSERT INTO born VALUES (1, CAST(extract(epoch FROM now()) AS bigint));"
 
@@ -85,12 +88,13 @@ def copying_exists(connection: StoreConnection) -> bool:
 def creation() -> str:
     """The statements that make an empty store."""
     tables = ";".join(_in_postgres(statement) for statement in (*TABLES, *SECOND, *THIRD, *FOURTH, *_BY_HOUR))
-    return f"{_FORMAT};INSERT INTO format VALUES (1, {VERSION});{tables};{_TRIGGERS}{_WORDS}{_BORN}{VIEWING}{MARKS};"  # noqa: S608
+    later = ";".join((MARKS, *map(_in_postgres, _BY_DAY)))
+    return f"{_FORMAT};INSERT INTO format VALUES (1, {VERSION});{tables};{_TRIGGERS}{_WORDS}{_BORN}{VIEWING}{later};"  # noqa: S608
 
 
 def later_steps(version: int) -> str:
     """The statements that lead from the tables of an earlier version to those of now."""
-    steps = {1: SECOND, 2: (VIEWING,), 3: THIRD, 4: (MARKS,), 5: FOURTH, 6: _BY_HOUR}
+    steps = {1: SECOND, 2: (VIEWING,), 3: THIRD, 4: (MARKS,), 5: FOURTH, 6: _BY_HOUR, 7: _BY_DAY}
     missing = [_in_postgres(statement) for number in range(version, VERSION) for statement in steps[number]]
     return ";".join([*missing, f"UPDATE format SET version = {VERSION}"])  # noqa: S608 - a number of ours
 

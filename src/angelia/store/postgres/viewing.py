@@ -31,7 +31,9 @@ _BY_CONVERSATION = (
     *("entries", "inbox", "outbox", "pieces", "reached", "doors", "blob_refs", "occurrences", "questions", "leases"),
 )
 """Tables whose rows are of a conversation, and are whose that is."""
-SHOWN = (*_BY_COLUMN, *_BY_CONVERSATION)
+_OF_DAYS: Mapping[str, str] = {"spending_days": "principal", "spending_in_days": "principal"}
+"""Those that came later, in the same way."""
+SHOWN = (*_BY_COLUMN, *_BY_CONVERSATION, *_OF_DAYS)
 """What that role may read of; of all other tables nothing, the index of words among them: under a policy the server
 would look at whose each text is before it looks for a word. It is read as its owner, and only what stands at the places
 that it gives as the person.
@@ -53,15 +55,20 @@ def _policy(table: str, condition: str) -> str:
     return f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;{shown}"
 
 
+def _by_column(tables: Mapping[str, str]) -> str:
+    return ";".join(_policy(table, f"{column} = (SELECT viewing())") for table, column in tables.items())
+
+
 def _policies() -> str:
-    by_column = [_policy(table, f"{column} = (SELECT viewing())") for table, column in _BY_COLUMN.items()]
     seen = "EXISTS (SELECT 1 FROM conversations AS seen WHERE seen.id = {}.conversation)"
     by_conversation = [_policy(table, seen.format(table)) for table in _BY_CONVERSATION]
-    return ";".join([*by_column, *by_conversation])
+    return ";".join([_by_column(_BY_COLUMN), *by_conversation])
 
 
 VIEWING = f"{_VIEWING}{_policies()};"
 """The statements that bring it to tables that lack it."""
+VIEWING_OF_DAYS = _by_column(_OF_DAYS)
+"""The same for those that came later."""
 
 
 def prepare(connection: StoreConnection, role: str) -> bytes:

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from angelia.store.sql.day_sums import AS_VIEWS, DAY_SUMS, IN_SQLITE
 from angelia.store.sql.visibility import APART, RECORDS
 
-VERSION = 6
+VERSION = 7
 """`PRAGMA user_version` of a database that this Angelia writes."""
 
 APPLICATION = 0x416E6731
@@ -385,7 +386,10 @@ SIXTH = ("ALTER TABLE conversations ADD COLUMN last_hour INTEGER NOT NULL DEFAUL
 """What makes one of version 6 of it; PostgreSQL keeps that column by itself."""
 _BEFORE_SIXTH = f"CREATE TEMP VIEW conversations AS SELECT *, last_at / {HOUR_MS} AS last_hour FROM main.conversations"  # noqa: S608
 
-STEPS: tuple[Sequence[str], ...] = (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH)
+SEVENTH = (*DAY_SUMS, *IN_SQLITE)
+"""What makes one of version 7 of it."""
+
+STEPS: tuple[Sequence[str], ...] = (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH)
 """`STEPS[n]` leads from version `n` to `n + 1`; version 0 is an empty file."""
 
 TABLES = tuple(one for one in FIRST if one.split()[:2] in (["CREATE", "TABLE"], ["CREATE", "INDEX"]))
@@ -394,4 +398,5 @@ TABLES = tuple(one for one in FIRST if one.split()[:2] in (["CREATE", "TABLE"], 
 
 def read_as_now(version: int) -> Sequence[str]:
     """The statements by which a connection that changes nothing reads an earlier version as if it were this one."""
-    return (_BEFORE_SIXTH,) if 0 < version < 6 else ()
+    before_sixth = (_BEFORE_SIXTH,) if 0 < version < 6 else ()
+    return (*before_sixth, *(AS_VIEWS if 0 < version < 7 else ()))

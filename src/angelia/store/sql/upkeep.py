@@ -21,6 +21,7 @@ from angelia.store.port import LogStore, StoreConnection
 from angelia.store.portable import without_nul
 from angelia.store.sql.connections import scratch
 from angelia.store.sql.database import FILE, Database
+from angelia.store.sql.day_sums import ADD_UP, AS_SUMMED, COLUMNS
 from angelia.store.sql.faults import explained
 from angelia.store.sql.schema import SPOKEN
 from angelia.store.sql.tips import FILE as TIPS
@@ -254,7 +255,8 @@ def _look_at_projections(connection: StoreConnection) -> list[str]:
     anew = scratch()
     try:
         projections.rederive(connection, anew)
-        return [problem for table in projections.TABLES for problem in _differences(table, connection, anew)]
+        found = [problem for table in projections.TABLES for problem in _differences(table, connection, anew)]
+        return found + [problem for table in COLUMNS for problem in _wrong_sums(table, connection)]
     finally:
         anew.close()
 
@@ -265,6 +267,16 @@ def _differences(table: str, stored: StoreConnection, anew: StoreConnection) -> 
     for here, there in zip_longest(_legible(stored, rows), _legible(anew, rows)):
         if here != there:
             yield f"The table {table} says {here}, and the log says {there}; {_REBUILD}"
+            return
+
+
+def _wrong_sums(table: str, stored: StoreConnection) -> Iterator[str]:
+    columns = COLUMNS[table]
+    order = f" ORDER BY {columns}"
+    says = _legible(stored, f"SELECT {columns} FROM {table}{order}")  # noqa: S608 - names of ours
+    for here, there in zip_longest(says, _legible(stored, AS_SUMMED[table] + order)):
+        if here != there:
+            yield f"The table {table} says {here}, and what was paid adds up to {there}; {_REBUILD}"
             return
 
 
@@ -302,7 +314,10 @@ async def _copy_blob(blobs: BlobStore, copy: BlobStore, sha256: str) -> int:
 
 def _derive_anew(connection: StoreConnection) -> list[str]:
     projections.empty(connection)
-    return projections.rederive(connection, connection)
+    unread = projections.rederive(connection, connection)
+    for statement in ADD_UP:
+        connection.execute(statement)
+    return unread
 
 
 def _referenced(connection: StoreConnection) -> list[str]:

@@ -11,6 +11,7 @@ from angelia.core.principal import Principal
 from angelia.store.log import lease as leases
 from angelia.store.log.lease import Lease
 from angelia.store.port import LogStore, StoreConnection
+from angelia.store.sql.day_sums import day_of
 
 
 class DayBudget(Struct, frozen=True):
@@ -78,7 +79,7 @@ class DayBudgets:
         await self._db.write(lambda connection: connection.execute(query, values), patient=True)
 
     async def cost(self, budget: DayBudget, since: int) -> int:
-        """What they have cost since a moment, millionths of a US dollar."""
+        """What they have cost since the day of a moment, millionths of a US dollar."""
         return await self._db.read(lambda connection: cost_since(connection, budget.of, since))
 
     def _aside(self, connection: StoreConnection, of: tuple[Principal, ...]) -> int:
@@ -92,13 +93,10 @@ class DayBudgets:
 
 
 def cost_since(connection: StoreConnection, of: tuple[Principal, ...], since: int) -> int:
-    """What they have cost together, erased conversations included, within a job that is under way."""
+    """What they have cost together since the day of a moment, in erased conversations too, within a job."""
     theirs, values = _of(of, "principal")
-    query = (
-        f"SELECT coalesce(sum(cost), 0) FROM (SELECT cost FROM spending WHERE at >= ? AND cost > 0 AND {theirs}"  # noqa: S608
-        f" UNION ALL SELECT cost FROM spending_erased WHERE at >= ? AND cost > 0 AND {theirs}) AS paid"
-    )
-    return int(connection.execute(query, (since, *values, since, *values)).fetchone()[0])
+    query = f"SELECT coalesce(sum(cost), 0) FROM spending_days WHERE day >= ? AND {theirs}"  # noqa: S608 - fixed text
+    return int(connection.execute(query, (day_of(since), *values)).fetchone()[0])
 
 
 def _of(some: tuple[Principal, ...], column: str) -> tuple[str, tuple[str, ...]]:

@@ -1,20 +1,20 @@
 """What was paid, by day, model and conversation."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
 from angelia.store.port import LogStore, StoreConnection
+from angelia.store.sql.day_sums import DAY_MS, day_of
 from angelia.store.sql.visibility import visible_to
 
-DAY_MS = 86_400_000
+__all__ = ["DAY_MS", "PaidFor", "PaidIn", "Spendings"]
 
-_SUMS = (
-    "coalesce(sum(cost) FILTER (WHERE cost > 0), 0), coalesce(sum(input), 0), coalesce(sum(output), 0),"
-    " count(*) FILTER (WHERE cost < 0)"
-)
+_SUMS = "sum(cost), sum(input), sum(output), sum(unpriced)"
+_AT_ONCE = 500
+"""Conversations that are asked for in one statement."""
 
 
 class PaidFor(Struct, frozen=True):
@@ -31,9 +31,11 @@ class PaidFor(Struct, frozen=True):
 
 
 class PaidIn(Struct, frozen=True):
-    """What one conversation cost; as in `PaidFor`."""
+    """What one conversation cost, as in `PaidFor`; its title, and the door at which it began."""
 
     conversation: ConversationId
+    title: str
+    door: str
     cost: int
     input: int
     output: int
@@ -41,34 +43,54 @@ class PaidIn(Struct, frozen=True):
 
 
 class Spendings:
-    """A view of the log, and of what was paid in conversations that are erased."""
+    """A view of the sums that are kept of each day (`store.sql.day_sums`)."""
 
     def __init__(self, db: LogStore) -> None:
         self._db = db
 
     async def by_day(self, viewer: Principal, since: int) -> list[PaidFor]:
-        """By day and model since a moment (Unix milliseconds), oldest day first; of conversations that are theirs."""
+        """By day and model since the day of a moment (UTC, Unix milliseconds), oldest day first; of conversations that
+        are theirs, erased ones too.
+        """
+        since = day_of(since)
         theirs, values = visible_to(viewer, "principal")
         query = (
-            f"SELECT at / {DAY_MS} * {DAY_MS} AS day, model, {_SUMS} FROM"  # noqa: S608 - fixed text
-            f" (SELECT at, model, cost, input, output FROM spending WHERE at >= ? AND {theirs} UNION ALL"
-            f" SELECT at, model, cost, input, output FROM spending_erased WHERE at >= ? AND {theirs}) AS paid"
+            f"SELECT day, model, {_SUMS} FROM spending_days WHERE day >= ? AND {theirs}"  # noqa: S608 - fixed text
             " GROUP BY day, model ORDER BY day, model"
         )
-        rows = await self._db.read(lambda connection: _all(connection, query, (since, *values, since, *values)), viewer)
+        rows = await self._db.read(lambda connection: connection.execute(query, (since, *values)).fetchall(), viewer)
         return [PaidFor(*row) for row in rows]
 
     async def by_conversation(self, viewer: Principal, since: int, limit: int) -> list[PaidIn]:
-        """The conversations that cost most since a moment, of those that are theirs and not erased."""
-        theirs, values = visible_to(viewer, "principal")
-        query = (  # by the moment first: to group by an index of conversations would read what was ever paid
-            "WITH paid AS MATERIALIZED"  # noqa: S608 - fixed text
-            f" (SELECT conversation, cost, input, output FROM spending WHERE at >= ? AND {theirs})"
-            f" SELECT conversation, {_SUMS} FROM paid GROUP BY conversation ORDER BY 2 DESC, 3 DESC LIMIT ?"
-        )
-        rows = await self._db.read(lambda connection: _all(connection, query, (since, *values, limit)), viewer)
-        return [PaidIn(ConversationId(row[0]), *row[1:]) for row in rows]
+        """Of the conversations that were among the `limit` dearest of a day since that of a moment, those that cost
+        most since then; of those that are theirs and not erased.
+        """
+        since = day_of(since)
+        found = await self._db.read(lambda connection: _dearest(connection, viewer, since, limit), viewer)
+        return sorted(found, key=lambda one: (-one.cost, -one.input, one.conversation))[:limit]
 
 
-def _all(connection: StoreConnection, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
-    return connection.execute(query, values).fetchall()
+def _dearest(connection: StoreConnection, viewer: Principal, since: int, limit: int) -> list[PaidIn]:
+    """Looked for day by day: to add up what each conversation has cost would read all that there are."""
+    theirs, values = visible_to(viewer, "principal")
+    days = "SELECT DISTINCT day FROM spending_days WHERE day >= ?"
+    query = (
+        f"SELECT conversation FROM spending_in_days WHERE day = ? AND {theirs}"  # noqa: S608 - fixed text
+        " ORDER BY cost DESC, input DESC LIMIT ?"
+    )
+    found: dict[str, None] = {}
+    for (day,) in connection.execute(days, (since,)).fetchall():
+        found.update(dict.fromkeys(name for (name,) in connection.execute(query, (day, *values, limit))))
+    names = list(found)
+    slices = (names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE))
+    return [one for some in slices for one in _sums(connection, some, since)]
+
+
+def _sums(connection: StoreConnection, some: Sequence[str], since: int) -> list[PaidIn]:
+    marks = ", ".join("?" * len(some))
+    query = (
+        f"SELECT c.id, c.title, c.door, {_SUMS} FROM spending_in_days AS s"  # noqa: S608 - fixed text and marks
+        " CROSS JOIN conversations AS c WHERE c.id = s.conversation"
+        f" AND s.conversation IN ({marks}) AND s.day >= ? GROUP BY c.id, c.title, c.door"
+    )
+    return [PaidIn(ConversationId(row[0]), *row[1:]) for row in connection.execute(query, (*some, since))]

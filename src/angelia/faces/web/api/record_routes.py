@@ -238,16 +238,12 @@ class RecordRoutes:
         since = (now // DAY_MS - max(days, 1) + 1) * DAY_MS
         by_day = await self._spendings.by_day(OWNER, since)
         dearest = await self._spendings.by_conversation(OWNER, since, 20)
-        rows = []
-        for one in dearest:
-            summary = await self._app.transcript.summary(OWNER, one.conversation)
-            rows.append({**msgspec.to_builtins(one), "title": clean(summary.title), "door": summary.door})
         caps = self._app.loaded.config.limits
         return json_response(
             {
                 "since": since,
                 "days": msgspec.to_builtins(by_day),
-                "conversations": rows,
+                "conversations": [{**msgspec.to_builtins(one), "title": clean(one.title)} for one in dearest],
                 "day_cost": round(caps.day_cost * 1e6),
                 "day_tokens": caps.day_tokens,
             }
