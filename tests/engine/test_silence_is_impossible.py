@@ -265,3 +265,26 @@ def test_a_wait_that_was_begun_under_a_clock_years_ahead_is_over_when_the_clock_
     assert isinstance(simulated.decide(), m.Rest)
     simulated.now -= 94_608_000_000
     assert isinstance(simulated.decide(), m.AskModel)
+
+
+@pytest.mark.parametrize("arrival", e.Arrival)
+def test_a_message_that_was_taken_back_asks_for_nothing(arrival: e.Arrival) -> None:
+    """Neither at the next step nor in a turn of its own. What opened the turn is not taken back, nor what was read."""
+    simulated = Simulated()
+    simulated.say("first")
+    opened = len(simulated.log)
+    simulated.add(e.MessageTakenBack(opened))
+    assert simulated.until_asked() == m.AskModel((opened,), 1)
+    simulated.say("second", arrival)
+    second = len(simulated.log)
+    simulated.add(e.MessageTakenBack(second))
+    simulated.reply("The answer.")
+    assert simulated.until_asked() == m.Rest()
+    assert len(simulated.endings) == 1
+    simulated.say("third")
+    third = simulated.until_asked()
+    assert isinstance(third, m.AskModel)
+    assert second not in third.heard
+    before = simulated.turn
+    simulated.add(e.MessageTakenBack(third.heard[0]))
+    assert simulated.turn.unread == before.unread == ()

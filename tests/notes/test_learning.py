@@ -147,6 +147,8 @@ def test_only_the_persons_own_words_are_looked_through() -> None:
         OWNER,
     )
     assert words == WordsToLearn(8, ("Mine.", "No, mine."))
+    taken = log(said("Mine."), ANSWER, said("No, never."), e.MessageTakenBack(4))
+    assert words_to_learn(taken, OWNER) is None
 
 
 def test_lines_that_quote_or_that_a_door_adds_teach_nothing_and_correct_nobody() -> None:

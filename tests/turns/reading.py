@@ -43,6 +43,8 @@ class Reading:
             case e.Opening(arrival=arrival):
                 self.unread.append((entry.seq, arrival is e.Arrival.QUEUE))
                 self.opened = self.opened or entry.seq
+            case e.MessageTakenBack(said=said):
+                self.unread = [one for one in self.unread if one[0] != said or said == self.opened]
             case e.ModelAsked(heard=heard):
                 self.orphans += self.asked
                 self.answer = self.answer and self.joins

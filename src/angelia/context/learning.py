@@ -77,7 +77,8 @@ def words_to_learn(entries: Sequence[e.Entry], owner: Principal) -> WordsToLearn
     A conversation that a schedule or another conversation began has nothing to learn from.
     """
     known = next((one.fact.upto for one in reversed(entries) if isinstance(one.fact, e.LearningAsked)), 0)
-    fresh = [one for one in entries[known:] if not isinstance(one.fact, e.LearningEnded)]
+    gone = {one.fact.said for one in entries if isinstance(one.fact, e.MessageTakenBack)}
+    fresh = [one for one in entries[known:] if not isinstance(one.fact, e.LearningEnded) and one.seq not in gone]
     if any(isinstance(one.fact, e.Occurred | e.Delegated) for one in entries):
         return None
     replied = any(isinstance(one.fact, e.ModelSaid) for one in entries[:known])

@@ -40,7 +40,8 @@ class View(Struct, frozen=True):
     `ModelAsked` that carries them. `sizes` estimates each of `messages`; `measured` is what the provider counted
     (tokens of a whole request and its reply, 0 before the first), and `since` estimates what came after that count.
     `calls` and `results` belong to the last reply; `reply_shown` and `reply_flat` say whether that reply is visible,
-    and whether it is told as text. `learnt` is what the provider has told of its limits.
+    and whether it is told as text. `learnt` is what the provider has told of its limits. `taken_back`
+    are messages that no request is to carry any more.
     """
 
     profile: Profile
@@ -59,6 +60,7 @@ class View(Struct, frozen=True):
     reply_flat: bool = False
     hidden: bool = False
     learnt: Learnt = Learnt()
+    taken_back: frozenset[int] = frozenset()
 
 
 def project(log: Sequence[e.Entry], profile: Profile) -> View:
@@ -123,6 +125,7 @@ class _Fold:
         self._reply_shown = view.reply_shown
         self._reply_flat = view.reply_flat
         self._hidden = view.hidden
+        self._taken_back = view.taken_back
         self._measured, self._since = view.measured, view.since
         self._aged = {(a.seq, a.part): a.line for a in view.moved.aged} if view.moved else {}
         self._reshown = {(r.seq, r.part): r for r in view.moved.reshown} if view.moved else {}
@@ -145,6 +148,7 @@ class _Fold:
             reply_shown=self._reply_shown,
             reply_flat=self._reply_flat,
             hidden=self._hidden,
+            taken_back=self._taken_back,
         )
 
     def step(self, entry: e.Entry) -> None:
@@ -155,6 +159,8 @@ class _Fold:
                 message = RequestMessage(entry.seq, Role.USER, self._shown(entry.seq, fact.parts))
                 if not self._folded(message):
                     self._unheard.append(message)
+            case e.MessageTakenBack(said=said):
+                self._taken_back |= {said}
             case e.Transcribed(seq=said):
                 note = "\n".join(transcript_line(one, fact.by) for one in fact.spoken)
                 self._complete(said, lambda parts: with_transcripts(parts, fact), entry.seq, note)
@@ -196,7 +202,8 @@ class _Fold:
         heard = [message for message in self._unheard if message.seq in fact.heard]
         for message in sorted((*heard, *self._notes), key=lambda message: message.seq):
             self.show(message)
-        self._unheard = [message for message in self._unheard if message.seq not in fact.heard]
+        gone = self._taken_back.union(fact.heard)
+        self._unheard = [message for message in self._unheard if message.seq not in gone]
         self._notes = []
 
     def _answer_calls(self, seq: int) -> None:

@@ -234,6 +234,17 @@ class UserSaid(Opening, frozen=True):
     """A person said something; `key` is the platform's message id."""
 
 
+class MessageTakenBack(Fact, frozen=True):
+    """A person took their message `said` back before it was read: no request carries it from here on.
+
+    One that names it in its `heard` all the same was being made already, and has carried it. The message that opened
+    the open turn is not taken back; the turn is stopped for that.
+    """
+
+    said: int
+    by: Principal = OWNER
+
+
 class Occurred(Opening, frozen=True):
     """A schedule's time has come, and this turn begins of it; `due` is that instant, Unix milliseconds.
 
@@ -1178,6 +1189,7 @@ Keyed = UserSaid | Occurred | Delegated | CommandGiven | TurnedAway | SetAside |
 AnyFact = (
     ConversationOpened
     | UserSaid
+    | MessageTakenBack
     | Occurred
     | Delegated
     | Scheduled

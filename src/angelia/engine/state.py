@@ -141,6 +141,8 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return _tool_finished(turn, fact)
         case e.Opening():
             return _opening(turn, entry, fact)
+        case e.MessageTakenBack(said=said):
+            return _taken_back(turn, said)
         case e.TranscriptAsked() | e.Transcribed():
             return _recorded(turn, fact)
         case e.WorkStarted():
@@ -197,6 +199,18 @@ def _opening(turn: Turn, entry: e.Entry, fact: e.Opening) -> Turn:
         return replace(_rested(turn, entry.at), unread=unread)
     cost = turn.cost if isinstance(fact, e.Delegated) else 0
     return replace(turn, unread=unread, opened=entry.seq, opener=fact.opener, started_at=entry.at, cost=cost)
+
+
+def _taken_back(turn: Turn, said: int) -> Turn:
+    """Nothing is done with the message any more, if it still waits."""
+    if not can_be_taken_back(turn, said):
+        return turn
+    return replace(
+        turn,
+        unread=tuple(u for u in turn.unread if u.seq != said),
+        recordings={seq: begun for seq, begun in turn.recordings.items() if seq != said},
+        unplaced=turn.unplaced - {said},
+    )
 
 
 def _model_asked(turn: Turn, entry: e.Entry, fact: e.ModelAsked) -> Turn:
@@ -449,6 +463,11 @@ def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
         reserved=turn.reserved,
         cost=turn.cost if of_child else 0,
     )
+
+
+def can_be_taken_back(turn: Turn, said: int) -> bool:
+    """Whether a message waits behind the one that opened the turn, and no request has carried it."""
+    return said != turn.opened and any(u.seq == said for u in turn.unread)
 
 
 def mending(turn: Turn) -> bool:

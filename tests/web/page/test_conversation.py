@@ -78,6 +78,15 @@ def test_a_wait_names_what_is_waited_for_since_when_and_until_when(
     leave(page)
 
 
+def test_a_message_that_was_taken_back_says_so(chrome: Browser, fake: FakeServer, address: str) -> None:
+    page = _talk(chrome, fake, address, [said(1, "Count.")])
+    fake.append(TALK, said(2, "In red.", heard_at_step=0, arrival="queue"))
+    fake.append(TALK, fact(3, "MessageTakenBack", said=2, by="owner"))
+    expect(page.locator(".log li[data-key='said:k2'] .fate")).to_have_text("taken back")
+    assert _words(page) == ["Count.", "In red."]
+    leave(page)
+
+
 def test_after_a_cut_the_page_equals_the_log(chrome: Browser, fake: FakeServer, address: str) -> None:
     """Facts that came while nobody listened are asked for by the last place that was taken; none comes twice."""
     page = _talk(chrome, fake, address, [said(1, "Count.")])

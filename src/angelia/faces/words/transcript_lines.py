@@ -166,7 +166,7 @@ class TranscriptLines:
                 yield _child_ended(name, came)
             case e.CancelAsked():
                 self._stopping = True
-            case e.ViewMoved() | e.BytesLetGo() | e.WordsErased() | e.WorkspaceMoved():
+            case e.ViewMoved() | e.BytesLetGo() | e.WordsErased() | e.WorkspaceMoved() | e.MessageTakenBack():
                 yield TranscriptLine(Tone.NOTE, _moved(fact) if isinstance(fact, e.ViewMoved) else _gone(fact))
             case e.DeliverySettled(status=e.DeliveryStatus.FAILED, detail=detail):
                 yield TranscriptLine(Tone.WARNING, f"a delivery failed: {detail}")
@@ -238,7 +238,9 @@ def files(parts: tuple[Content, ...]) -> list[Media]:
     return [part for part in parts if isinstance(part, Media)]
 
 
-def _gone(fact: e.BytesLetGo | e.WordsErased | e.WorkspaceMoved) -> str:
+def _gone(fact: e.BytesLetGo | e.WordsErased | e.WorkspaceMoved | e.MessageTakenBack) -> str:
+    if isinstance(fact, e.MessageTakenBack):
+        return "taken back before it was read"
     if isinstance(fact, e.WorkspaceMoved):
         return f"its folder is gone: it goes on in {fact.workspace}"
     if isinstance(fact, e.WordsErased):

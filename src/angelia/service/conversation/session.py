@@ -17,7 +17,7 @@ from angelia.engine.background import BackgroundWork
 from angelia.engine.live import Live
 from angelia.engine.log import Log
 from angelia.engine.slices import in_slices
-from angelia.engine.state import Turn, advance, folding, waits_for_program
+from angelia.engine.state import Turn, advance, can_be_taken_back, folding, waits_for_program
 from angelia.sandboxes.port import Sandbox
 from angelia.service.conversation.open_questions import open_questions
 from angelia.service.conversation.runner import TurnDriver, TurnRunner
@@ -100,6 +100,19 @@ class Session:
         added = await self._put(*before, replace(said, parts=safe))
         crash_point("say.committed")
         return bool(added)
+
+    async def take_back(self, address: e.Address, by: Principal = OWNER) -> e.UserSaid | None:
+        """Take back the newest message from there that waits behind an open turn, and return it; None where none does,
+        or a request carried it in this very moment.
+        """
+        waiting = [one for one in self.log.entries if can_be_taken_back(self.turn, one.seq)]
+        theirs = [(one.seq, one.fact) for one in waiting if isinstance(one.fact, e.UserSaid)]
+        seq, said = next(((seq, said) for seq, said in reversed(theirs) if said.address == address), (0, None))
+        if said is None:
+            return None
+        await self.log.append(e.MessageTakenBack(seq, by))
+        asked = (one.fact for one in self.log.entries[seq:] if isinstance(one.fact, e.ModelAsked))
+        return None if any(seq in one.heard for one in asked) else said
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -14,7 +14,14 @@ assert _NOBODY - {SIGNAL, MAIL, FOLDER} <= ALONE
 
 _SAID = e.Opening | e.SetAside | e.CommandGiven | e.TurnedAway | e.ResultsBrought
 _ALSO = (
-    e.Pinned | e.Unpinned | e.CompactionRequested | e.NoteProposed | e.ApprovalGiven | e.ApprovalRefused | e.Scheduled
+    e.MessageTakenBack
+    | e.Pinned
+    | e.Unpinned
+    | e.CompactionRequested
+    | e.NoteProposed
+    | e.ApprovalGiven
+    | e.ApprovalRefused
+    | e.Scheduled
 )
 _ANSWERED_AT_ONCE = e.CommandGiven | e.TurnedAway | e.SetAside
 _OF_A_MESSAGE = e.FilesPlaced | e.Transcribed

@@ -103,7 +103,8 @@ def asked(entries: Sequence[e.Entry]) -> tuple[e.ModelAsked]:
 def unheard(entries: Sequence[e.Entry]) -> tuple[int, ...]:
     """The people's messages that the next request carries: those that steer, and a queued one that opens a turn."""
     heard = {seq for entry in entries if isinstance(entry.fact, e.ModelAsked) for seq in entry.fact.heard}
-    waiting = [(x.seq, x.fact) for x in entries if isinstance(x.fact, e.UserSaid) and x.seq not in heard]
+    gone = heard | {entry.fact.said for entry in entries if isinstance(entry.fact, e.MessageTakenBack)}
+    waiting = [(x.seq, x.fact) for x in entries if isinstance(x.fact, e.UserSaid) and x.seq not in gone]
     steering = tuple(seq for seq, fact in waiting if fact.arrival is e.Arrival.STEER)
     last = next((x.fact for x in reversed(entries) if isinstance(x.fact, e.ModelAsked | e.TurnClosed)), None)
     return steering or tuple(seq for seq, _ in waiting[:1] if not isinstance(last, e.ModelAsked))

@@ -35,6 +35,7 @@ class _Story(RandomLog):
         self.unread: list[tuple[int, e.UserSaid]] = []
         self.going_on: list[tuple[CallId, e.WorkKind]] = []
         self.cancelled = False
+        self.opening = 0
         self.add(opened(), setup())
         if self.choose(8) == 1:
             self.add(e.ToolsOffered((e.OfferedFunction("read", "Reads a file."),)))
@@ -52,7 +53,9 @@ class _Story(RandomLog):
         """From the message that opens it to its ending."""
         if not self.unread:
             self.add(e.UserSaid(self.content()))
-        opening = next((at for at, said in self.unread if said.arrival is e.Arrival.STEER), self.unread[0][0])
+        self.opening = opening = next(
+            (at for at, said in self.unread if said.arrival is e.Arrival.STEER), self.unread[0][0]
+        )
         self.cancelled = False
         for step in range(8):
             self.meanwhile()
@@ -219,6 +222,9 @@ class _Story(RandomLog):
                 come_in(self)
             case 12 if self.going_on:
                 self.add(e.WorkEnded(*self.going_on.pop(0), CallStatus.UNKNOWN, (Text("It is gone."),)))
+            case 13 if waiting := [at for at, _ in self.unread if at != self.opening]:
+                self.add(e.MessageTakenBack(waiting[-1]))
+                self.unread = [one for one in self.unread if one[0] != waiting[-1]]
             case _:
                 pass
 

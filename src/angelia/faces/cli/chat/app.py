@@ -27,12 +27,14 @@ from angelia.faces.cli.chat.input import (
     PlanKey,
     QueueKey,
     StopKey,
+    TakeBackKey,
     Typed,
 )
 from angelia.faces.cli.chat.long_calls import tell_of_long_calls
 from angelia.faces.cli.chat.open_choice import YES_OR_NO, OpenChoice
 from angelia.faces.cli.chat.own_commands import OwnCommands, own_command
 from angelia.faces.cli.chat.screen import Screen
+from angelia.faces.cli.chat.taken_back import name_of, to_be_written_anew
 from angelia.faces.cli.open_conversation import session_for
 from angelia.faces.words.questions import DAY_MS, NewMessage, No, Yes, meant
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
@@ -40,6 +42,7 @@ from angelia.policy.approvers import owner_at
 from angelia.sandboxes.registry import ELSEWHERE, works_here
 from angelia.service.command_port import TerminalPort, TerminalResult
 from angelia.service.commands import terminal_command
+from angelia.service.conversation.terminal_delivery import TERMINAL
 
 if TYPE_CHECKING:
     from angelia.faces.cli.chat.conversation_view import ConversationView
@@ -318,8 +321,22 @@ class ChatApp:
                 await self.ready.wait()
                 await self._attach_mentioned(text)
                 await self.say(text, e.Arrival.QUEUE)
+            case TakeBackKey():
+                await self.ready.wait()
+                await self._take_back()
             case _:
                 await self._pressed(act)
+
+    async def _take_back(self) -> None:
+        """The newest message that waits is typed on, with what was attached to it."""
+        said = await self.session.take_back(TERMINAL)
+        if said is None:
+            self.screen.note("no message waits to be read that could be taken back")
+            return
+        words, attached = to_be_written_anew(said, self.folder)
+        self.attached[:0] = attached
+        self.attached_names[:0] = [name_of(part) for part in attached]
+        self.input.put_back(words)
 
     async def _picks(self, command: str) -> bool:
         """Whether the person picks from a list now what this command is given."""

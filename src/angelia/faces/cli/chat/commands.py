@@ -47,6 +47,7 @@ KEYS = (
     ("Up, Ctrl-R", "earlier messages, and a search in them"),
     ("Esc, Ctrl-C", "stop the turn; Ctrl-C clears what is typed first, and twice leaves"),
     ("Alt-Q", "send; it is read after this turn"),
+    ("Alt-Up", "take back the newest message that waits to be read, to write it anew"),
     ("Ctrl-O", "the whole of an output that was cut; once more, with search"),
     ("Ctrl-T", "open or fold the plan"),
     ("Ctrl-G", "write the message in your editor"),

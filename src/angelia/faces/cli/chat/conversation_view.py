@@ -52,6 +52,7 @@ class ConversationView:
         self._mine: set[DeliveryId] = set()
         self._asked: set[tuple[CallId, str]] = set()
         self._printed: set[tuple[CallId, str]] = set()
+        self._taken_back: list[WaitingMessage] = []
         for started in session.behind:
             self.now.begun(started)
         self._recall(session.log.entries)
@@ -117,8 +118,8 @@ class ConversationView:
             case e.Occurred() | e.Delegated():
                 self._began, self._turn_runs = entry.at, True
                 self._screen.put(*lines)
-            case e.ModelAsked():
-                self._asked_model(entry.fact)
+            case e.ModelAsked() | e.MessageTakenBack():
+                self._waits_no_more(entry.fact, lines)
             case e.ModelSaid():
                 self._reply(entry.fact, lines)
             case e.ModelFailed():
@@ -165,7 +166,21 @@ class ConversationView:
             self._screen.put(*lines)
             self._screen.note("read after this turn" if queued else "read at the next step")
 
+    def _waits_no_more(self, fact: e.ModelAsked | e.MessageTakenBack, lines: list[TranscriptLine]) -> None:
+        """What was taken back is in the input again, and nowhere else."""
+        if isinstance(fact, e.ModelAsked):
+            self._asked_model(fact)
+            return
+        self._taken_back += [one for one in self.now.messages if one.seq == fact.said]
+        self.now.messages = [one for one in self.now.messages if one.seq != fact.said]
+        if not self._screen.paint.renders:
+            self._screen.put(*lines)
+
     def _asked_model(self, fact: e.ModelAsked) -> None:
+        if late := [one for one in self._taken_back if one.seq in fact.heard]:
+            self.now.messages += late
+            self._screen.note("read all the same: the request was being made")
+        self._taken_back.clear()
         self._put_messages(fact.heard)
         if not self._joins:
             self._let_go("")

@@ -50,7 +50,11 @@ class QueueKey(Struct, frozen=True):
     text: str
 
 
-Act = Typed | Pasted | StopKey | BreakKey | EndKey | OutputKey | PlanKey | QueueKey
+class TakeBackKey(Struct, frozen=True):
+    """Alt-Up: the newest message that waits to be read is typed on."""
+
+
+Act = Typed | Pasted | StopKey | BreakKey | EndKey | OutputKey | PlanKey | QueueKey | TakeBackKey
 
 
 class PromptFrame(Struct, frozen=True):
@@ -88,6 +92,10 @@ class Input(Protocol):
         """Let the person pick what `command` is given, which ends with a space; False where that cannot be shown, or
         they type something else.
         """
+        ...
+
+    def put_back(self, text: str) -> None:
+        """Let the person go on typing this; what they have typed meanwhile comes after it."""
         ...
 
     async def view(self, whole: WholeOutput) -> bool:

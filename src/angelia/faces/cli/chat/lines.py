@@ -59,6 +59,9 @@ class Lines:
         """Never: a list that changes needs a cursor that can be moved."""
         return False
 
+    def put_back(self, text: str) -> None:
+        """Never: a line that was entered is not typed on."""
+
     async def view(self, whole: WholeOutput) -> bool:
         """Never: lines are only added."""
         return False

@@ -11,6 +11,7 @@ from prompt_toolkit.application import in_terminal
 from prompt_toolkit.application.current import set_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Always, Condition, has_focus
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory
@@ -32,6 +33,7 @@ from angelia.faces.cli.chat.input import (
     PromptFrame,
     QueueKey,
     StopKey,
+    TakeBackKey,
     Typed,
 )
 from angelia.faces.words.call_output import WholeOutput
@@ -114,7 +116,7 @@ class Prompt:
             completer=completer,
             complete_while_typing=naming,
             prompt_continuation="  ",
-            key_bindings=merge_key_bindings([self._keys(), self._picking_keys()]),
+            key_bindings=merge_key_bindings([self._keys(), self._waiting_keys(), self._picking_keys()]),
             style=STYLE,
             erase_when_done=True,
             enable_open_in_editor=True,
@@ -173,6 +175,12 @@ class Prompt:
         buffer.insert_text(command)
         buffer.start_completion(select_first=False)
         return True
+
+    def put_back(self, text: str) -> None:
+        """See the port."""
+        buffer = self._session.default_buffer
+        more = f"\n{buffer.text}" if buffer.text else ""
+        buffer.document = Document(text + more, len(text))
 
     async def view(self, whole: WholeOutput) -> bool:
         """See the port. The terminal's other screen is taken for it, so that nothing of it stays."""
@@ -375,10 +383,6 @@ class Prompt:
         def plan(event: KeyPressEvent) -> None:
             self._hear(PlanKey())
 
-        @keys.add("escape", "q", filter=writing & ~empty)
-        def queue(event: KeyPressEvent) -> None:
-            self._hear(QueueKey(self._taken(event.current_buffer)))
-
         @keys.add("c-g", filter=writing)
         def editor(event: KeyPressEvent) -> None:
             event.current_buffer.open_in_editor()
@@ -390,6 +394,22 @@ class Prompt:
                 self._hear(Pasted(paths))
             else:
                 event.current_buffer.insert_text(text)
+
+        return keys
+
+    def _waiting_keys(self) -> KeyBindings:
+        """What lets a message wait, and what takes it back."""
+        keys = KeyBindings()
+        writing = has_focus("DEFAULT_BUFFER")
+        typed = Condition(lambda: bool(self._session.default_buffer.text))
+
+        @keys.add("escape", "q", filter=writing & typed)
+        def queue(event: KeyPressEvent) -> None:
+            self._hear(QueueKey(self._taken(event.current_buffer)))
+
+        @keys.add("escape", "up", filter=writing)
+        def take_back(event: KeyPressEvent) -> None:
+            self._hear(TakeBackKey())
 
         return keys
 

@@ -79,6 +79,8 @@ class EntryViews:
                 return _reply(fact)
             case e.ModelAsked(heard=heard):
                 return {"heard": list(heard), "step": self._steps.get(entry.seq, 0)}
+            case e.MessageTakenBack(said=said, by=by):
+                return {"said": said, "by": str(by)}
             case e.ToolStarted(call=call):
                 return {"call": call, "line": self._line(call)}
             case e.ToolFinished():

@@ -105,6 +105,12 @@ const ACTS = {
   UserSaid: said,
   Occurred: said,
   Delegated: said,
+  MessageTakenBack(fold, entry) {
+    const item = fold.said.get(entry.said);
+    if (!item) return;
+    item.data = { ...item.data, gone: true };
+    item.rev++;
+  },
   ModelAsked(fold, entry) {
     fold.step = entry.step || fold.step;
     for (const seq of entry.heard || []) {

@@ -37,7 +37,7 @@ const NODES = {
 export const parts = (parts, id) => parts.map((part) => (part.media ? html`<${Media} id=${id} file=${part} />` : html`<div class="text">${part.nodes ? html`<${Nodes} nodes=${part.nodes} />` : html`<p class="raw">${part.text}</p>`}</div>`));
 
 /** @param {any} entry @param {boolean} turn */
-const fate = (entry, turn) => (entry.step > 1 ? `read at step ${entry.step}` : entry.arrival === "queue" && turn ? "stored; it is read after this turn" : "");
+const fate = (entry, turn) => (entry.step > 1 ? `read at step ${entry.step}` : entry.gone ? "taken back" : entry.arrival === "queue" && turn ? "stored; it is read after this turn" : "");
 
 /** A message of one's own with which a turn began. @param {any} entry */
 const mine = (entry) => entry.kind === "UserSaid" && (entry.who === "owner" || !entry.who) && entry.seq > 0 && !(entry.step > 1);
