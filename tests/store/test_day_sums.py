@@ -1,7 +1,5 @@
 """What was paid is added up by day as it is written, and is asked for without reading what each request has cost."""
 
-from collections.abc import Awaitable, Callable
-
 import pytest
 
 from angelia.core.entry import AnyFact, ConversationOpened, ModelSaid, StopReason, Usage
@@ -16,6 +14,7 @@ from angelia.store.sql.day_sums import AS_SUMMED, COLUMNS, DAY_MS
 from angelia.store.tables.day_budgets import DayBudget, DayBudgets
 from angelia.store.tables.people import KnownPeople
 from angelia.store.tables.spendings import PaidFor, PaidIn, Spendings
+from tests.store.work import Look, steps
 
 pytestmark = pytest.mark.anyio
 
@@ -99,36 +98,12 @@ async def test_the_dearest_of_each_day_are_told_by_what_they_cost_since_then(
     assert [one.conversation for one in await Spendings(db).by_conversation(OWNER, DAY_MS, 2)] == ["c4"]
 
 
-Look = Callable[[LogStore], Awaitable[object]]
 LOOKS: dict[str, Look] = {
     "the days": lambda db: Spendings(db).by_day(OWNER, 0),
     "the dearest": lambda db: Spendings(db).by_conversation(OWNER, 0, 20),
     "the day so far": lambda db: Transcript(db).spent(OWNER, 0),
     "what counts against a cap": lambda db: DayBudgets(db).cost(ALL, 0),
 }
-
-
-async def steps(db: LogStore, look: Look, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many steps SQLite takes for it."""
-    taken = 0
-
-    def step() -> int:
-        nonlocal taken
-        taken += 1
-        return 0
-
-    def counted(connection: StoreConnection, job: Callable[[StoreConnection], object]) -> object:
-        connection.set_progress_handler(step, 1)  # type: ignore[attr-defined]  # SQLite's
-        try:
-            return job(connection)
-        finally:
-            connection.set_progress_handler(None, 1)  # type: ignore[attr-defined]  # SQLite's
-
-    read = db.read
-    with monkeypatch.context() as patched:
-        patched.setattr(db, "read", lambda job, *viewer: read(lambda one: counted(one, job), *viewer))
-        await look(db)
-    return taken
 
 
 @pytest.mark.parametrize("name", LOOKS)

@@ -1,4 +1,4 @@
-"""A list of conversations reads those of some hours by an index, however many there are, and never all of them."""
+"""A list of conversations reads those of some minutes by an index, however many there are, and never all of them."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,15 +12,15 @@ from angelia.store.port import LogStore, StoreConnection
 from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.people import KnownPeople
 from angelia.store.tables.spendings import Spendings
+from tests.store.work import Look, steps
 
 pytestmark = pytest.mark.anyio
 
-HOUR = 3_600_000
+MINUTE = 60_000
 ANN = Principal("chat", "ann")
-Look = Callable[[LogStore], Awaitable[object]]
 LISTS: dict[str, tuple[Callable[[Transcript], Awaitable[list[Summary]]], str]] = {
     "all": (lambda log: log.conversations(OWNER), "conversations_by_use"),
-    "the next page": (lambda log: log.conversations(OWNER, before=Mark(5 * HOUR, "x")), "conversations_by_use"),
+    "the next page": (lambda log: log.conversations(OWNER, before=Mark(5 * MINUTE, "x")), "conversations_by_use"),
     "one's own": (lambda log: log.conversations(ANN), "conversations_by_owner"),
     "one owner's": (lambda log: log.conversations(OWNER, owner=ANN), "conversations_by_owner"),
     "a folder's": (lambda log: log.conversations(OWNER, workspace="/work"), "conversations_by_workspace"),
@@ -72,7 +72,7 @@ def _plan(connection: StoreConnection, statement: str, values: tuple[object, ...
 
 
 @pytest.mark.parametrize("name", LISTS)
-async def test_a_list_is_read_by_an_index_and_sorted_within_the_hour_alone(
+async def test_a_list_is_read_by_an_index_and_sorted_within_the_minute_alone(
     db: LogStore, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look, index = LISTS[name]
@@ -80,6 +80,21 @@ async def test_a_list_is_read_by_an_index_and_sorted_within_the_hour_alone(
     assert len(plan) == 2, plan
     assert index in plan[0], plan
     assert "RIGHT PART OF ORDER BY" in plan[1] or "LAST 2 TERMS OF ORDER BY" in plan[1], plan
+
+
+async def test_what_was_used_in_the_same_hour_is_not_sorted_to_list_some(
+    db: LogStore, transcript: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def use(name: str, minute: int) -> None:
+        at = 9 * 60 * MINUTE + minute * MINUTE
+        await transcript.append(ConversationId(name), [e.ConversationOpened("terminal", "/work")], at=[at])
+
+    for number in range(60):
+        await use(f"a{number:03}", number)
+    few = await steps(db, lambda db: Transcript(db).conversations(OWNER, limit=20), monkeypatch)
+    for number in range(300):
+        await use(f"b{number:03}", number % 40)
+    assert 0 < await steps(db, lambda db: Transcript(db).conversations(OWNER, limit=20), monkeypatch) < 2 * few
 
 
 @pytest.mark.parametrize("engine", ["postgresql"])
@@ -103,23 +118,23 @@ async def test_a_look_reads_no_table_whole(db: LogStore, name: str, monkeypatch:
 
 
 async def test_what_is_used_again_is_listed_where_it_is_used_now(db: LogStore, transcript: Transcript) -> None:
-    """An hour is written down once, not with each entry: and with the first one of the next."""
+    """A minute is written down once, not with each entry: and with the first one of the next."""
     names = [ConversationId(name) for name in ("one", "two", "three")]
     for number, name in enumerate(names):
-        await transcript.append(name, [e.ConversationOpened("terminal", "/work")], at=[number * HOUR])
-    await transcript.append(names[0], [e.CancelAsked(OWNER), e.CancelAsked(OWNER)], at=[9 * HOUR, 9 * HOUR + 1])
-    await transcript.append(names[1], [e.CancelAsked(OWNER)], at=[9 * HOUR])
+        await transcript.append(name, [e.ConversationOpened("terminal", "/work")], at=[number * MINUTE])
+    await transcript.append(names[0], [e.CancelAsked(OWNER), e.CancelAsked(OWNER)], at=[9 * MINUTE, 9 * MINUTE + 1])
+    await transcript.append(names[1], [e.CancelAsked(OWNER)], at=[9 * MINUTE])
     assert [one.id for one in await transcript.conversations(OWNER)] == ["one", "two", "three"]
-    query = "SELECT id, last_hour FROM conversations ORDER BY id"
-    hours = await db.read(lambda connection: connection.execute(query).fetchall())
-    assert [tuple(row) for row in hours] == [("one", 9), ("three", 2), ("two", 9)]
+    query = "SELECT id, last_minute FROM conversations ORDER BY id"
+    minutes = await db.read(lambda connection: connection.execute(query).fetchall())
+    assert [tuple(row) for row in minutes] == [("one", 9), ("three", 2), ("two", 9)]
 
 
 @pytest.mark.parametrize("engine", ["postgresql"])
-async def test_an_entry_of_the_same_hour_writes_no_index_of_conversations(
+async def test_an_entry_of_the_same_minute_writes_no_index_of_conversations(
     db: LogStore, transcript: Transcript, conversation: ConversationId
 ) -> None:
-    """PostgreSQL calls it heap-only; one with a new hour is none."""
+    """PostgreSQL calls it heap-only; one with a new minute is none."""
 
     def heap_only(connection: StoreConnection) -> int:
         counted = "SELECT pg_stat_get_xact_tuples_hot_updated('conversations'::regclass)"
@@ -130,6 +145,6 @@ async def test_an_entry_of_the_same_hour_writes_no_index_of_conversations(
         connection.execute("UPDATE conversations SET last_at = ? WHERE id = ?", (at, conversation))
         return heap_only(connection) - before
 
-    await db.write(lambda connection: use(connection, 9 * HOUR))
-    assert await db.write(lambda connection: use(connection, 9 * HOUR + 1)) == 1
-    assert await db.write(lambda connection: use(connection, 10 * HOUR)) == 0
+    await db.write(lambda connection: use(connection, 9 * MINUTE))
+    assert await db.write(lambda connection: use(connection, 9 * MINUTE + 1)) == 1
+    assert await db.write(lambda connection: use(connection, 10 * MINUTE)) == 0

@@ -59,6 +59,7 @@ def test_an_older_database_is_copied_and_brought_forward(path: Path) -> None:
 def of_version_six(path: Path) -> None:
     """A log in which was paid, and in a conversation that is erased as well, before it was added up by day."""
     connection = connect(path)
+    _with_hours(connection)
     _without_day_sums(connection)
     connection.execute("PRAGMA user_version = 6")
     _converse(connection)
@@ -66,6 +67,17 @@ def of_version_six(path: Path) -> None:
     connection.executemany(one, [(3, "one", 2, "owner", 70), (DAY_MS, "one", 4, "owner", -1), (4, "two", 2, "ann", 9)])
     connection.execute("INSERT INTO spending_erased VALUES (8, 'owner', 'm', 100, 1, 1, 0, 0)")
     connection.close()
+
+
+def _with_hours(connection: sqlite3.Connection) -> None:
+    """As versions 6 and 7 list conversations."""
+    connection.execute("DROP TRIGGER conversations_by_minute")
+    for index in schema.BY_LAST_MINUTE:
+        connection.execute(f"DROP INDEX {index.split()[2]}")
+    connection.execute("ALTER TABLE conversations DROP COLUMN last_minute")
+    of_version_six = [one for one in schema.SIXTH if "conversations" in one and "_by_place" not in one]
+    for statement in of_version_six:
+        connection.execute(statement)
 
 
 def _without_day_sums(connection: sqlite3.Connection) -> None:
@@ -113,6 +125,7 @@ async def test_who_only_reads_adds_it_up_itself(path: Path) -> None:
 def of_version_five(path: Path) -> None:
     """A log of three conversations, as the version before the hours of their last use left it."""
     connection = connect(path)
+    _with_hours(connection)
     _without_day_sums(connection)
     connection.execute("DROP TRIGGER conversations_by_hour")
     for index in schema.LISTED:
@@ -139,18 +152,18 @@ async def listed(db: Database) -> list[str]:
 
 
 @pytest.mark.anyio
-async def test_a_log_of_before_the_hours_of_last_use_is_brought_forward(path: Path) -> None:
+async def test_a_log_of_before_the_minutes_of_last_use_is_brought_forward(path: Path) -> None:
     of_version_five(path)
     assert await listed(Database.open(path.parent)) == ["two", "three", "one"]
     connection = connect(path)
-    assert connection.execute("SELECT id, last_hour FROM conversations ORDER BY id").fetchall() == [
-        ("one", 5),
-        ("three", 6),
-        ("two", 7),
+    assert connection.execute("SELECT id, last_minute FROM conversations ORDER BY id").fetchall() == [
+        ("one", 300),
+        ("three", 360),
+        ("two", 420),
     ]
     made = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     connection.close()
-    assert {"conversations_by_hour", *(index.split()[2] for index in schema.LISTED)} <= made
+    assert {"conversations_by_minute", *(index.split()[2] for index in schema.LISTED)} <= made
 
 
 @pytest.mark.anyio
@@ -173,10 +186,10 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(path: Path) -> None:
 
 def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
     connection = connect(path)
-    connection.execute("PRAGMA user_version = 8")
+    connection.execute("PRAGMA user_version = 9")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="store format 8, and this Angelia knows formats up to 7"):
+    with pytest.raises(StoreError, match="store format 9, and this Angelia knows formats up to 8"):
         Database.open(path.parent)
     assert path.read_bytes() == before
 

@@ -437,7 +437,7 @@ async def test_tables_of_an_earlier_version_are_brought_forward(postgres: Postgr
             connection.execute(f"DROP FUNCTION {source}_summed_{change} CASCADE")
         connection.execute("DROP TABLE spending_days, spending_in_days")
         connection.execute("ALTER TABLE leases DROP COLUMN may_cost; DROP INDEX entries_decided")
-        connection.execute("ALTER TABLE conversations DROP COLUMN last_hour; DROP INDEX conversations_by_place")
+        connection.execute("ALTER TABLE conversations DROP COLUMN last_minute; DROP INDEX conversations_by_place")
         connection.execute("DROP INDEX outbox_by_place, outbox_doubtful, spending_by_conversation")
         connection.execute("ALTER TABLE leases DROP COLUMN since; DROP TABLE machines; UPDATE format SET version = 1")
         connection.execute("INSERT INTO leases VALUES ('one', 7, 'somebody', '', '', 0)")

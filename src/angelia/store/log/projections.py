@@ -61,7 +61,8 @@ from angelia.store.log.references import blobs_in
 from angelia.store.port import StoreConnection
 
 TABLES = {
-    "conversations": "id, opened_at, door, owner, workspace, sandbox, place, title, last_seq, last_at, last_hour, tip",
+    "conversations": "id, opened_at, door, owner, workspace, sandbox, place, title, last_seq, last_at, last_minute,"
+    " tip",
     "inbox": "door, key, conversation, seq",
     "outbox": "conversation, id, place, seq, door, origin, status, attempt, platform_id, detail",
     "pieces": "conversation, id, piece, platform_id, doubts",

@@ -33,7 +33,7 @@ from angelia.store.media.blobs import BlobStore
 from angelia.store.port import Job, LogStore, StoreConnection
 from angelia.store.portable import ends_with
 from angelia.store.sql.day_sums import day_of
-from angelia.store.sql.schema import HOUR_MS, SPOKEN
+from angelia.store.sql.schema import MINUTE_MS, SPOKEN
 from angelia.store.sql.tips import Tip
 from angelia.store.sql.visibility import APART, AUDIT, visible_to
 from angelia.store.sql.wholeness import not_whole, strays
@@ -42,9 +42,9 @@ from angelia.store.tables import grants
 _INSERT = """
     INSERT INTO entries (conversation, seq, at, epoch, version, kind, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
-_LATEST_FIRST = "last_hour DESC, last_at DESC, id DESC"
-_EARLIER = "last_hour <= ? AND (last_at, id) < (?, ?)"
-"""By the hour first, which indexes are by; the order is that of `last_at`."""
+_LATEST_FIRST = "last_minute DESC, last_at DESC, id DESC"
+_EARLIER = "last_minute <= ? AND (last_at, id) < (?, ?)"
+"""By the minute first, which indexes are by; the order is that of `last_at`."""
 
 
 class Summary(Struct, frozen=True):
@@ -242,7 +242,7 @@ class Transcript:
             *([(SPOKEN, ())] if door is None else [("door = ?", (door,))]),
             *([("owner = ?", (str(owner),))] if owner is not None else []),
             *([("workspace = ?", (workspace,))] if workspace is not None else []),
-            *([(_EARLIER, (before.last_at // HOUR_MS, *before))] if before is not None else []),
+            *([(_EARLIER, (before.last_at // MINUTE_MS, *before))] if before is not None else []),
         ]
         where = " AND ".join(condition for condition, _ in conditions)
         values = [value for _, given in conditions for value in given]

@@ -9,9 +9,9 @@ from angelia.store.port import StoreConnection
 from angelia.store.postgres.marks import MARKS
 from angelia.store.postgres.viewing import VIEWING, VIEWING_OF_DAYS
 from angelia.store.sql.day_sums import DAY_SUMS, IN_POSTGRES
-from angelia.store.sql.schema import FOURTH, HOUR_MS, LISTED, SECOND, TABLES, THIRD
+from angelia.store.sql.schema import BY_LAST_MINUTE, FOURTH, HOUR_MS, LISTED, MINUTE_MS, NO_HOURS, SECOND, TABLES, THIRD
 
-VERSION = 8
+VERSION = 9
 """Of the tables; `format` holds it."""
 
 _TYPES = {"INTEGER": "bigint", "TEXT": 'text COLLATE "C"', "BLOB": "bytea"}
@@ -60,13 +60,18 @@ CREATE FUNCTION words_bm25
 $$;
 """
 
-# Computed by the server, and the same within an hour: an append changes no index (heap-only tuples).
 _BY_HOUR = (
     f"ALTER TABLE conversations ADD COLUMN last_hour INTEGER GENERATED ALWAYS AS (last_at / {HOUR_MS}) STORED",
     *LISTED,
 )
 
 _BY_DAY = (*DAY_SUMS, *IN_POSTGRES, VIEWING_OF_DAYS)
+# Computed by the server, and the same within a minute: an append changes no index (heap-only tuples).
+_BY_MINUTE = (
+    *NO_HOURS,
+    f"ALTER TABLE conversations ADD COLUMN last_minute INTEGER GENERATED ALWAYS AS (last_at / {MINUTE_MS}) STORED",
+    *BY_LAST_MINUTE,
+)
 
 _FORMAT = "CREATE TABLE format (one bigint PRIMARY KEY CHECK (one = 1), version bigint NOT NULL)"
 _BORN = "INSERT INTO born VALUES (1, CAST(extract(epoch FROM now()) AS bigint));"
@@ -88,13 +93,13 @@ def copying_exists(connection: StoreConnection) -> bool:
 def creation() -> str:
     """The statements that make an empty store."""
     tables = ";".join(_in_postgres(statement) for statement in (*TABLES, *SECOND, *THIRD, *FOURTH, *_BY_HOUR))
-    later = ";".join((MARKS, *map(_in_postgres, _BY_DAY)))
+    later = ";".join((MARKS, *map(_in_postgres, (*_BY_DAY, *_BY_MINUTE))))
     return f"{_FORMAT};INSERT INTO format VALUES (1, {VERSION});{tables};{_TRIGGERS}{_WORDS}{_BORN}{VIEWING}{later};"  # noqa: S608
 
 
 def later_steps(version: int) -> str:
     """The statements that lead from the tables of an earlier version to those of now."""
-    steps = {1: SECOND, 2: (VIEWING,), 3: THIRD, 4: (MARKS,), 5: FOURTH, 6: _BY_HOUR, 7: _BY_DAY}
+    steps = {1: SECOND, 2: (VIEWING,), 3: THIRD, 4: (MARKS,), 5: FOURTH, 6: _BY_HOUR, 7: _BY_DAY, 8: _BY_MINUTE}
     missing = [_in_postgres(statement) for number in range(version, VERSION) for statement in steps[number]]
     return ";".join([*missing, f"UPDATE format SET version = {VERSION}"])  # noqa: S608 - a number of ours
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from angelia.store.sql.day_sums import AS_VIEWS, DAY_SUMS, IN_SQLITE
 from angelia.store.sql.visibility import APART, RECORDS
 
-VERSION = 7
+VERSION = 8
 """`PRAGMA user_version` of a database that this Angelia writes."""
 
 APPLICATION = 0x416E6731
@@ -357,11 +357,20 @@ FIFTH = (
 HOUR_MS = 3_600_000
 SPOKEN = f"door NOT IN {RECORDS} AND door NOT IN {APART}"
 """The conversations in which people speak: whoever asks for them by just these words asks the index."""
+
+
+def _by_use(column: str) -> tuple[str, ...]:
+    return (
+        f"CREATE INDEX conversations_by_use ON conversations ({column}) WHERE {SPOKEN}",
+        f"CREATE INDEX conversations_by_owner ON conversations (owner, {column}, door)",
+        f"CREATE INDEX conversations_by_workspace ON conversations (workspace, {column})",
+        f"CREATE INDEX conversations_by_door ON conversations (door, {column})",
+    )
+
+
+_BY_LAST_HOUR = _by_use("last_hour")
 LISTED = (
-    f"CREATE INDEX conversations_by_use ON conversations (last_hour) WHERE {SPOKEN}",
-    "CREATE INDEX conversations_by_owner ON conversations (owner, last_hour, door)",
-    "CREATE INDEX conversations_by_workspace ON conversations (workspace, last_hour)",
-    "CREATE INDEX conversations_by_door ON conversations (door, last_hour)",
+    *_BY_LAST_HOUR,
     "CREATE INDEX conversations_by_place ON conversations (place)",
     "CREATE INDEX outbox_by_place ON outbox (place)",
     "CREATE INDEX outbox_doubtful ON outbox (door, status) WHERE status IN ('failed', 'unknown')",
@@ -370,13 +379,12 @@ LISTED = (
 )
 """By which lists, sums and looks read what they show and no whole table, however many conversations there are.
 
-Conversations are by when they were used last, to the hour: a list reads those of some hours. An index of `last_at`
-itself is written with each entry: four of them made a bare append dearer by a third, and in PostgreSQL all other
-indexes of the table are written then as well.
+Conversations are by when they were used last, since version 8 to the minute: a list reads those of some minutes. An
+index of `last_at` itself is written with each entry: four of them made a bare append dearer by a third, and in
+PostgreSQL all other indexes of the table are written then as well.
 """
 
 _HOURS = f"UPDATE conversations SET last_hour = last_at / {HOUR_MS}"  # noqa: S608 - a number of ours
-# SQLite writes the indexes of each column that a statement names, changed or not: so this is a statement of its own.
 _BY_HOUR = f"""
     CREATE TRIGGER conversations_by_hour AFTER UPDATE OF last_at ON conversations
     WHEN NEW.last_at / {HOUR_MS} <> NEW.last_hour
@@ -384,12 +392,36 @@ _BY_HOUR = f"""
 """  # noqa: S608 - a number of ours
 SIXTH = ("ALTER TABLE conversations ADD COLUMN last_hour INTEGER NOT NULL DEFAULT 0", _HOURS, _BY_HOUR, *LISTED)
 """What makes one of version 6 of it; PostgreSQL keeps that column by itself."""
-_BEFORE_SIXTH = f"CREATE TEMP VIEW conversations AS SELECT *, last_at / {HOUR_MS} AS last_hour FROM main.conversations"  # noqa: S608
 
 SEVENTH = (*DAY_SUMS, *IN_SQLITE)
 """What makes one of version 7 of it."""
 
-STEPS: tuple[Sequence[str], ...] = (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH)
+MINUTE_MS = 60_000
+NO_HOURS = (
+    *(f"DROP INDEX {index.split()[2]}" for index in _BY_LAST_HOUR),
+    "ALTER TABLE conversations DROP COLUMN last_hour",
+)
+BY_LAST_MINUTE = _by_use("last_minute")
+"""What was used in one hour was sorted whole by each list; in a minute less is written than a list should mind."""
+EIGHTH = (
+    "DROP TRIGGER conversations_by_hour",
+    *NO_HOURS,
+    "ALTER TABLE conversations ADD COLUMN last_minute INTEGER NOT NULL DEFAULT 0",
+    f"UPDATE conversations SET last_minute = last_at / {MINUTE_MS}",  # noqa: S608 - a number of ours
+    # SQLite writes the indexes of each column that a statement names, changed or not: this is a statement of its own.
+    f"""
+    CREATE TRIGGER conversations_by_minute AFTER UPDATE OF last_at ON conversations
+    WHEN NEW.last_at / {MINUTE_MS} <> NEW.last_minute
+    BEGIN UPDATE conversations SET last_minute = NEW.last_at / {MINUTE_MS} WHERE id = NEW.id; END
+    """,  # noqa: S608 - a number of ours
+    *BY_LAST_MINUTE,
+)
+"""What makes one of version 8 of it; PostgreSQL keeps that column by itself."""
+_BEFORE_EIGHTH = (
+    f"CREATE TEMP VIEW conversations AS SELECT *, last_at / {MINUTE_MS} AS last_minute FROM main.conversations"  # noqa: S608
+)
+
+STEPS: tuple[Sequence[str], ...] = (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH)
 """`STEPS[n]` leads from version `n` to `n + 1`; version 0 is an empty file."""
 
 TABLES = tuple(one for one in FIRST if one.split()[:2] in (["CREATE", "TABLE"], ["CREATE", "INDEX"]))
@@ -398,5 +430,5 @@ TABLES = tuple(one for one in FIRST if one.split()[:2] in (["CREATE", "TABLE"], 
 
 def read_as_now(version: int) -> Sequence[str]:
     """The statements by which a connection that changes nothing reads an earlier version as if it were this one."""
-    before_sixth = (_BEFORE_SIXTH,) if 0 < version < 6 else ()
-    return (*before_sixth, *(AS_VIEWS if 0 < version < 7 else ()))
+    before_eighth = (_BEFORE_EIGHTH,) if 0 < version < 8 else ()
+    return (*before_eighth, *(AS_VIEWS if 0 < version < 7 else ()))

@@ -75,7 +75,7 @@ async def verify_newest(db: LogStore, blobs: BlobStore, entries: int) -> PartlyV
 def _used_last(connection: StoreConnection, entries: int) -> tuple[int, int, list[ConversationId]]:
     """The last place of the log, how many conversations there are, and those used last."""
     (count,) = connection.execute(f"SELECT count(*) FROM conversations WHERE {SPOKEN}").fetchone()  # noqa: S608
-    latest_first = f"WHERE {SPOKEN} ORDER BY last_hour DESC, last_at DESC, id DESC LIMIT ?"
+    latest_first = f"WHERE {SPOKEN} ORDER BY last_minute DESC, last_at DESC, id DESC LIMIT ?"
     rows = connection.execute(f"SELECT id, last_seq FROM conversations {latest_first}", (entries,))  # noqa: S608
     newest: list[ConversationId] = []
     for conversation, last in rows:

@@ -22,12 +22,12 @@ _BESIDE = {
 }
 _KNOWN = """
     SELECT k.owner, k.conversations, max(c.last_at) FROM
-        (SELECT owner, count(*) AS conversations, max(last_hour) AS last_hour FROM conversations
+        (SELECT owner, count(*) AS conversations, max(last_minute) AS last_minute FROM conversations
         WHERE door <> ? GROUP BY owner) AS k
-    CROSS JOIN conversations AS c WHERE c.owner = k.owner AND c.last_hour = k.last_hour AND c.door <> ?
+    CROSS JOIN conversations AS c WHERE c.owner = k.owner AND c.last_minute = k.last_minute AND c.door <> ?
     GROUP BY k.owner, k.conversations ORDER BY 3 DESC, 1
 """
-"""Counted from the index alone; a conversation itself is looked at in the hour of somebody's last one."""
+"""Counted from the index alone; a conversation itself is looked at in the minute of somebody's last one."""
 
 
 class KnownPerson(Struct, frozen=True):
