@@ -14,9 +14,11 @@ import pytest
 from angelia.core.codec import from_json_lines
 from angelia.core.entry import Usage
 from angelia.faces.cli.main import COMMANDS, run
+from angelia.faces.cli.options import open_app
 from angelia.testing.model.pictures import one_colour
 from angelia.testing.model.steps import call, say, with_usage
 from tests.faces.angelia import Place, serving
+from tests.house.sources import ROOT
 
 
 def test_every_command_has_help_with_an_example(place: Place) -> None:
@@ -309,3 +311,26 @@ def test_what_runs_for_long_collects_what_goes_in_circles(words: list[str], monk
         gc.unfreeze()
         gc.enable()
     assert collects == [True]
+
+
+@pytest.mark.anyio
+async def test_whoever_works_in_a_home_collects_what_goes_in_circles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ask`, `replay`, `bisect` and the others: a turn can take hours."""
+    monkeypatch.setenv("ANGELIA_HOME", str(tmp_path / "home"))
+    gc.disable()  # as `python -m angelia` does
+    try:
+        app = await open_app({})
+        collects = gc.isenabled()
+        await app.close()
+    finally:
+        gc.unfreeze()
+        gc.enable()
+    assert collects
+
+
+def test_every_command_opens_a_home_in_the_same_way() -> None:
+    """But those that begin one, and those that switch the collector on by themselves before."""
+    opens = {file.name for file in (ROOT / "src/angelia/faces/cli").rglob("*.py") if "App.open" in file.read_text()}
+    assert opens == {"options.py", "model_step.py", "command.py"}

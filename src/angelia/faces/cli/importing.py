@@ -11,7 +11,7 @@ import msgspec
 
 from angelia.core.ids import wall_clock
 from angelia.core.unambiguous import unambiguous_line
-from angelia.faces.cli.options import loaded_from, settings_options
+from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo, echo_json
 from angelia.faces.words.paint import screen
@@ -56,10 +56,8 @@ def import_(agent: str, path: Path, as_json: bool, **given: Any) -> int:
 
 
 async def _import(agent: OldAgent, path: Path, as_json: bool, given: dict[str, Any]) -> int:
-    from angelia.service.app import App
-
     home = OldHome(path, wall_clock())
-    app = await App.open_alone(loaded_from(given))
+    app = await open_app(given)
     try:
         target = ImportTarget(
             home=app.loaded.home,

@@ -100,7 +100,6 @@ async def _listen(listen: str, tools: "Sequence[OfferedTool]", given: dict[str, 
         )
 
     raise_descriptor_limit()
-    gc.enable()
     serving = asyncio.create_task(serve_http(app, workspace, tools, listen, begun))
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, serving.cancel)

@@ -1,5 +1,6 @@
 """Options that several commands share, and how a home is opened from them."""
 
+import gc
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -99,7 +100,12 @@ async def open_to_read(given: dict[str, Any]) -> "StoredHome":
 
 
 async def open_app(given: dict[str, Any]) -> "App":
-    """The home that these options ask for, open."""
+    """The home that these options ask for, open. From now on garbage that goes in circles is collected: who works in a
+    home may do so for hours. What start-up has made stays, and is not looked at again.
+    """
     from angelia.service.app import App
 
-    return await App.open_alone(loaded_from(given))
+    app = await App.open_alone(loaded_from(given))
+    gc.freeze()
+    gc.enable()
+    return app

@@ -1,7 +1,6 @@
 """`angelia web`: the page, in your browser."""
 
 import asyncio
-import gc
 import signal
 import webbrowser
 from typing import Any
@@ -48,7 +47,6 @@ async def _web(listen: str | None, given: dict[str, Any], *, opens: bool, log_ou
         await app.close()
         return 0
     raise_descriptor_limit()
-    gc.enable()
     ready, ending = asyncio.Event(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
