@@ -82,3 +82,20 @@ async def test_a_fault_at_one_conversation_ends_the_start_of_no_other(tmp_path: 
                 await life.answered(1, chat)
             assert far.texts(CHATS[-1]) == []
     assert "is not gone on with, by a fault of ours" in (tmp_path / "home" / "angelia.log").read_text()
+
+
+async def test_lives_that_end_within_a_request_make_the_next_one_wait_for_nothing(tmp_path: Path) -> None:
+    """What our own end cuts off is no failure of the model: the pauses grew with each life, to half a minute."""
+    step: list[Step] = [hang()]
+    async with ModelServer(lambda _: step[0]) as server:
+        for count in range(1, 5):
+            async with town(tmp_path, server, FarEnd()) as life:
+                if count == 1:
+                    await life.says("Are you there?", chat="1")
+                await server.when(lambda server, count=count: len(server.requests) == count)  # type: ignore[misc]  # bound
+        step[0] = say("Here I am again.")
+        async with town(tmp_path, server, FarEnd()) as life:
+            await life.answered(1, "1")
+            facts = await life.facts("1")
+    assert len([fact for fact in facts if isinstance(fact, e.ModelFailed)]) == 4
+    assert [fact for fact in facts if isinstance(fact, e.RemedyUsed)] == []

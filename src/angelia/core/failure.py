@@ -70,7 +70,8 @@ class Failure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     `said` is the provider's text, redacted and at most 500 characters. `status` is the HTTP status or 0.
     `retry_after` is milliseconds, 0 when the provider named none. `limit` is the limit that the provider
     named (tokens for CONTEXT_TOO_LONG, bytes for BODY_TOO_LARGE and MEDIA_REFUSED), 0 when it named none.
-    `names` is the parameter or the tool that it names, as the request has it, or how a worker failed; empty for none.
+    `names` is the parameter or the tool that it names, as the request has it, or how a worker failed, or that it was
+    stopped by us; empty for none.
     """
 
     kind: FailureKind
@@ -79,3 +80,9 @@ class Failure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     retry_after: int = 0
     limit: int = 0
     names: str = ""
+
+
+STOPPED = Failure(FailureKind.STREAM_CUT, said="stopped before it was finished", names="stopped")
+"""A request that we gave up ourselves, since a person or our process stopped: nothing is wrong with who was asked. No
+provider's failure is equal to it, since none names anything in a reply that is cut.
+"""

@@ -11,7 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import ReplyPart, Text, Thinking, ToolCall
 from angelia.core.crash import crash_point
 from angelia.core.errors import ModelError
-from angelia.core.failure import Failure, FailureKind
+from angelia.core.failure import STOPPED, Failure, FailureKind
 from angelia.core.ids import call_id
 from angelia.core.text import clean
 from angelia.engine.live import Awaiting, CallComing, Thinks, Writing
@@ -69,8 +69,7 @@ class ModelCall:
             return [e.ModelFailed(setup.model, failed.failure, _cleaned(failed.partial), body=refused)]
         except asyncio.CancelledError:
             partial = (Text(clean("".join(self._text))),) if self._text else ()
-            stopped = Failure(FailureKind.STREAM_CUT, said="stopped before it was finished")
-            await asyncio.shield(self._log.append(e.ModelFailed(setup.model, stopped, partial), lease=lease))
+            await asyncio.shield(self._log.append(e.ModelFailed(setup.model, STOPPED, partial), lease=lease))
             raise
         crash_point("model.replied")
         cost = await self._cost(reply.usage)

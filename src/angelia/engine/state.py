@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from angelia.context.media_forms import Nature, nature
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, Text, Thinking, ToolCall
-from angelia.core.failure import Failure, FailureKind
+from angelia.core.failure import STOPPED, Failure, FailureKind
 from angelia.core.ids import CallId, call_that_asks
 from angelia.core.principal import ANGELIA, OWNER, Principal
 from angelia.core.slices import SLICE, SlicedFold, at_once
@@ -158,8 +158,7 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
         case e.SpeechAsked() | e.SpeechMade():
             return _speech(turn, fact)
         case e.ModelFailed():
-            since = turn.trouble_since or entry.at
-            return _spent(replace(turn, asked=0, orphans=0, failure=fact.failure, trouble_since=since), fact)
+            return _model_failed(turn, entry, fact)
         case e.RemedyUsed():
             return _remedy_used(replace(turn, wait_from=entry.at, wait_until=fact.until), fact)
         case e.ApprovalAsked() if any(c.id == call_that_asks(fact.call) for c in turn.calls):
@@ -230,6 +229,13 @@ def _model_asked(turn: Turn, entry: e.Entry, fact: e.ModelAsked) -> Turn:
         left_over=tuple(seq for seq in turn.left_over if seq not in fact.heard),
         unplaced=turn.unplaced.difference(fact.heard),
     )
+
+
+def _model_failed(turn: Turn, entry: e.Entry, fact: e.ModelFailed) -> Turn:
+    if fact.failure == STOPPED:  # by us: it is asked again at once, and counts nowhere
+        return _spent(replace(turn, asked=0), fact)
+    since = turn.trouble_since or entry.at
+    return _spent(replace(turn, asked=0, orphans=0, failure=fact.failure, trouble_since=since), fact)
 
 
 def _spent(turn: Turn, fact: e.ModelSaid | e.ModelFailed | e.ViewMoved) -> Turn:
