@@ -1,10 +1,13 @@
 """What a person at the page waits for: that it stands, that a piece of an answer is seen, that a long log scrolls."""
 
 import asyncio
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.web.page.lighthouse import scores
 
 from angelia.browsers.chromium.program import find_chromium
 from angelia.core import entry as e
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
 MESSAGES = 5_000
+LOOKS = 3
+"""Of Lighthouse, at most: each takes some ten seconds."""
 _SCROLLED_S = 3.0
 _PIECES = 60
 
@@ -67,13 +72,17 @@ def rows(bench: Benchmark) -> Iterator[Row]:
     if found is None:
         yield Row("the page", "ms", note="there is no Chromium here")
         return
-    stands, seen, frames = asyncio.run(_measured(bench.place("page"), found.path, bench.times))
+    stands, seen, frames, looks = asyncio.run(_measured(bench.place("page"), found.path, bench.times))
     yield row(f"the page stands, a conversation of {MESSAGES:,} messages", "ms", stands, 0.3)
     yield row("a piece is on the screen after it came from the model", "ms", seen, 0.02)
+    for where, points in looks.items():
+        yield Row(f"Lighthouse: performance {where}", "%", tuple(points), target=Target(least=0.95))
     yield Row(f"frames while {MESSAGES:,} messages are scrolled", "/s", (frames,), target=Target(least=58))
 
 
-async def _measured(folder: Path, chromium: Path, runs: int) -> tuple[list[float], list[float], float]:
+async def _measured(
+    folder: Path, chromium: Path, runs: int
+) -> tuple[list[float], list[float], float, dict[str, list[float]]]:
     from playwright.async_api import async_playwright
 
     words = " ".join(f"word{n}" for n in range(_PIECES))
@@ -89,7 +98,8 @@ async def _measured(folder: Path, chromium: Path, runs: int) -> tuple[list[float
             context = await browser.new_context(viewport={"width": 1440, "height": 900})
             await (await context.new_page()).goto(await door.link())
             stands = [await _stands(context, at) for _ in range(runs)]
-            return stands, await _seen(door, context, folder), await _frames(context, at)
+            looks = await _looks(context, at, runs) if shutil.which("npm") else {}
+            return stands, await _seen(door, context, folder), await _frames(context, at), looks
         finally:
             await browser.close()
             serving.cancel()
@@ -145,6 +155,17 @@ async def _seen(door: WebDoor, context: "BrowserContext", folder: Path) -> list[
     shown = await page.evaluate("window.seen")
     await page.close()
     return [shown[word] / 1000 - at for word, at in came.items() if word in shown][5:]
+
+
+async def _looks(context: "BrowserContext", at: str, runs: int) -> dict[str, list[float]]:
+    """What Lighthouse gives for speed, 1 at best, in a browser of its own."""
+    cookies = [(one["name"], one["value"]) for one in await context.cookies()]
+    found: dict[str, list[float]] = {}
+    for where, desk in (("at a desk", True), ("on a phone", False)):
+        for _ in range(min(runs, LOOKS)):
+            told = await asyncio.to_thread(scores, at, cookies, "performance", desk=desk)
+            found.setdefault(where, []).append(told["performance"])
+    return found
 
 
 async def _frames(context: "BrowserContext", at: str) -> float:

@@ -22,8 +22,10 @@ from tests.web.page.test_files import SOURCES
         ("`a  b ${c + { d: 1 }.d} e`", "`a  b ${c+{d:1}.d} e`"),
         (
             "html`<a>\n    <b c=${ d ? html`<e>${ f }  g</e>` : `\\`}` } />\n  </a>`",
-            "html`<a>\n<b c=${d?html`<e>${f}  g</e>`:`\\`}`} />\n</a>`",
+            "html`<a><b c=${d?html`<e>${f}  g<//>`:`\\`}`} /><//>`",
         ),
+        ("`<a>\n  b</a>`", "`<a>\nb</a>`"),
+        ("html`<a\n  b>c\n  d\n  ${e}</a>`", "html`<a\nb>c\nd\n${e}<//>`"),
         ("class A { #b = 1; static c() { return d in e; } }", "class A{#b=1;static c(){return d in e;}}"),
     ],
 )

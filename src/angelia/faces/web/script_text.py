@@ -16,6 +16,8 @@ _PIECE = re.compile(
 )
 _PATTERN = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/\w*")
 _INDENT = re.compile(r"\s*\n\s*")
+_ENDED = re.compile(r"</\w+>")
+_BESIDE_A_TAG = re.compile(r"\n(?=<)|(?<=>)\n")
 _BEFORE_A_PATTERN = frozenset({"return", "typeof", "case", "of", "in", "await", "void", "delete", "else"})
 """Words after which a slash begins one, and does not divide."""
 _OPEN, _CLOSED = ";{,([", "})],;"
@@ -86,20 +88,25 @@ class _Squeeze:
         return self._last not in {")", "]", "`"} and self._last[0] not in "\"'"
 
     def _template(self) -> None:
-        """Its words stay, without what indents them; what it holds is squeezed like all else."""
+        """Its words stay, without what indents them; what it holds is squeezed like all else.
+
+        In those of `html` a tag's end need not name it, and the end of a line beside a tag means nothing
+        (htm, "Syntax").
+        """
+        words = _in_markup if self._last == "html" else _in_words
         self._say("`")
         text, start = self._text, self._at
         while text[self._at] != "`":
             if text[self._at] == "\\":
                 self._at += 2
             elif text.startswith("${", self._at):
-                self._out.append(_INDENT.sub("\n", text[start : self._at]) + "${")
+                self._out.append(words(text[start : self._at]) + "${")
                 self._at += 2
                 self._held()
                 start = self._at
             else:
                 self._at += 1
-        self._out.append(_INDENT.sub("\n", text[start : self._at]))
+        self._out.append(words(text[start : self._at]))
         self._last, self._blank = "`", ""
         self._out.append("`")
         self._at += 1
@@ -113,6 +120,14 @@ class _Squeeze:
             if piece in "{}":
                 depth += 1 if piece == "{" else -1
         self._say("}")
+
+
+def _in_words(text: str) -> str:
+    return _INDENT.sub("\n", text)
+
+
+def _in_markup(text: str) -> str:
+    return _ENDED.sub("<//>", _BESIDE_A_TAG.sub("", _in_words(text)))
 
 
 def _in_a_word(char: str) -> bool:

@@ -13,6 +13,3 @@ export const MORE = [
 ];
 /** @type {WayTo} */
 export const TALKS = ["conversations", "talk", "Conversations"];
-
-/** @param {string} page */
-export const wordFor = (page) => [...WAYS, ...MORE].find(([name]) => name === page)?.[2] || page;
