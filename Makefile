@@ -51,7 +51,7 @@ soak: setup-dev  # what kills processes, again and again; an hour of faults; pro
 check: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Generator
 from functools import partial
 from importlib import import_module
@@ -137,13 +138,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     part wherever that is used.
     """
     if not TIMES and not any("::" in given for given in config.args):
-        left = [item for item in items if item.get_closest_marker("soak")]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if not item.get_closest_marker("soak")]
+        met = Counter[str]()
+        left = {item for item in items if _is_left_to_soak(item, met)}
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
     for item in items:
         for name in getattr(item, "fixturenames", ()):
             if part := NEEDED_BY_FIXTURES.get(name):
                 item.add_marker(pytest.mark.real(part))
+
+
+def _is_left_to_soak(item: pytest.Item, met: Counter[str]) -> bool:
+    """Whether `make test` leaves it out; `met` counts the cases of each claim of which it takes each n-th."""
+    mark = item.get_closest_marker("soak")
+    if mark is None or "every" not in mark.kwargs:
+        return mark is not None
+    claim = item.nodeid.partition("[")[0]
+    met[claim] += 1
+    return bool((met[claim] - 1) % mark.kwargs["every"])
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -24,11 +24,11 @@ def some(cases: Iterable[_Case], every: int) -> list[_Case]:
 
 
 def some_points(points: Iterable[str]) -> list[str]:
-    """Of crash points (`name:occurrence`) the first, the last and every tenth of each name; all while soaking."""
+    """Of crash points (`name:occurrence`) the first, the last and every twentieth of each name; all while soaking."""
     told, named = list(points), defaultdict[str, list[str]](list)
     for point in told:
         named[point.partition(":")[0]].append(point)
-    chosen = {point for each in named.values() for point in (*each[::10], each[-1])}
+    chosen = {point for each in named.values() for point in (*each[::20], each[-1])}
     return [point for point in told if TIMES or point in chosen]
 
 

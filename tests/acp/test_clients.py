@@ -255,6 +255,7 @@ def typescript() -> Path:
     return cache
 
 
+@pytest.mark.soak
 @pytest.mark.real("acp-typescript")
 async def test_the_official_typescript_client_drives_every_method(tmp_path: Path, typescript: Path) -> None:
     picture = tmp_path / "picture.png"

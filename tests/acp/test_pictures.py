@@ -17,7 +17,6 @@ from angelia.testing.model.steps import Speak, at_once
 from tests.acp.editor import Editor, first
 from tests.acp.remote import Remote
 from tests.acp.test_blocks import image
-from tests.examples import some
 from tests.promise.lives import WIRES, Place
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +45,8 @@ async def test_each_form_alone_is_named_streamed_or_not(tmp_path: Path, wire: st
                 assert editor.text(session) == colour
 
 
-@pytest.mark.parametrize("wire", some(WIRES, 3))
+@pytest.mark.soak(every=3)
+@pytest.mark.parametrize("wire", WIRES)
 async def test_five_at_once_are_seen_on_the_first_turn_and_on_the_twentieth(tmp_path: Path, wire: str) -> None:
     async with ModelServer(name_the_colour) as server:
         place = first(server, tmp_path, wire=wire)

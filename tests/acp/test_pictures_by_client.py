@@ -15,7 +15,6 @@ from angelia.testing.model.server import ModelServer
 from tests.acp.editor import first
 from tests.acp.test_clients import Client, argv
 from tests.acp.test_pictures import ASKED, FORMS, PICTURES
-from tests.examples import some
 from tests.promise.lives import WIRES, Place
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +42,8 @@ async def answered(agent: Any, client: Client, session: str, *pictures: Any) -> 
     return client.said()
 
 
-@pytest.mark.parametrize("wire", some(WIRES, 3))
+@pytest.mark.soak(every=3)
+@pytest.mark.parametrize("wire", WIRES)
 async def test_each_form_and_five_at_once_are_named_also_in_a_process_after_a_kill(tmp_path: Path, wire: str) -> None:
     async with ModelServer(name_the_colour) as server:
         place, client = first(server, tmp_path, wire=wire), Client()

@@ -164,6 +164,7 @@ async def killed_often(batch: KilledBatch, chance: random.Random) -> None:
     assert (ended := await last.ended()).status == 0, ended.stderr
 
 
+@pytest.mark.soak
 async def test_killed_at_random_each_task_has_one_result_and_what_was_answered_is_paid_once(
     tmp_path: Path, docker: Daemon
 ) -> None:

@@ -48,6 +48,7 @@ class Visit(Visitor):
         self.differing += await differing(tab, [line for line in (await tab.look(whole=True)).lines if line.ref])
 
 
+@pytest.mark.soak
 async def test_a_record_is_added_changed_and_deleted_by_somebody_who_logs_in_by_handle(
     tools: ToolHarness, django: DjangoAdmin, tmp_path: Path
 ) -> None:

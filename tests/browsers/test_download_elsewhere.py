@@ -83,6 +83,7 @@ async def refused(tools: ToolHarness, server: FileServer, page: str) -> str:
     return said
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize(
     ("page", "name"),
     [

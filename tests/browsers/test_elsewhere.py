@@ -189,6 +189,7 @@ async def test_no_way_that_a_page_elsewhere_has_leads_to_where_it_may_not_go(sit
     assert any("not reached" in one for one in refused), "it was really tried"
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("part", "instead", "ways"),
     [

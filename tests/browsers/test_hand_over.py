@@ -76,6 +76,7 @@ async def test_words_are_an_answer_too(site: Site, tmp_path: Path) -> None:
         assert "Nothing in view has changed." in told
 
 
+@pytest.mark.soak
 async def test_a_page_is_handed_over_in_its_owners_own_turn_alone(site: Site, tmp_path: Path) -> None:
     site.pages["/"] = "<h1>Ann's account</h1>"
     far = FarEnd()

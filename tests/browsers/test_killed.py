@@ -139,6 +139,7 @@ async def test_a_whole_life_passes_these_points_and_no_others(site: Site, tmp_pa
     ]
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("point", POINTS)
 async def test_killed_there_nothing_runs_on_and_what_is_resumed_tells_the_truth(
     site: Site, tmp_path: Path, point: str

@@ -61,6 +61,7 @@ async def test_what_a_person_logs_in_to_is_kept_however_they_end_it(
     await running.close()
 
 
+@pytest.mark.soak
 @pytest.mark.real("window")
 async def test_the_command_opens_a_window_and_enter_ends_it(site: Site, tmp_path: Path, screen: str) -> None:
     """The page is one with bars above it, which a headless browser has not, and does what the person would."""

@@ -94,6 +94,7 @@ async def test_what_is_pressed_and_typed_reaches_the_page_before_the_answer(
                 await asyncio.wait([window], timeout=0.01)
 
 
+@pytest.mark.soak
 async def test_a_window_that_the_page_opens_and_what_it_asks_are_in_it_too(
     browser: ChromiumBrowser, site: Site, screen: str, hand: DesktopHand
 ) -> None:
@@ -120,6 +121,7 @@ async def test_a_window_that_the_page_opens_and_what_it_asks_are_in_it_too(
         await browser.tab().wait_for("qt true", 10)
 
 
+@pytest.mark.soak
 async def test_words_are_an_answer_too(browser: ChromiumBrowser, site: Site, screen: str, hand: DesktopHand) -> None:
     async with handed(browser, site, screen, hand) as window:
         hand.presses("Escape")
@@ -132,6 +134,7 @@ async def test_words_are_an_answer_too(browser: ChromiumBrowser, site: Site, scr
         assert not [line for line in site.asked if "typed" in line]
 
 
+@pytest.mark.soak
 async def test_who_closes_the_window_says_nothing_and_hands_back(
     browser: ChromiumBrowser, site: Site, screen: str, hand: DesktopHand
 ) -> None:
@@ -193,6 +196,7 @@ def test_the_model_goes_on_with_what_was_done_in_the_window(tmp_path: Path, scre
         assert "+ Confirmed." in told
 
 
+@pytest.mark.soak
 def test_an_answer_at_the_terminal_closes_the_window(tmp_path: Path, screen: str, hand: DesktopHand) -> None:
     with asked_in_chat(tmp_path, DISPLAY=screen) as (place, terminal):
         terminal.until(lambda: shows(hand, RED))
@@ -202,6 +206,7 @@ def test_an_answer_at_the_terminal_closes_the_window(tmp_path: Path, screen: str
         assert "The user answered: it says K7WQ" in str(requests(place)[2])
 
 
+@pytest.mark.soak
 def test_a_window_that_is_closed_leaves_the_question_at_the_terminal_and_opens_again(
     tmp_path: Path, screen: str, hand: DesktopHand
 ) -> None:
@@ -236,6 +241,7 @@ def test_without_a_desktop_it_is_said_what_to_do(tmp_path: Path) -> None:
         assert "The user answered: Done" in str(requests(place)[2])
 
 
+@pytest.mark.soak
 def test_a_killed_conversation_leaves_no_window_and_asks_still(tmp_path: Path, screen: str, hand: DesktopHand) -> None:
     with asked_in_chat(tmp_path, DISPLAY=screen) as (place, terminal):
         terminal.until(lambda: shows(hand, RED))

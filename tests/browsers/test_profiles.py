@@ -112,6 +112,7 @@ TOKEN = """<p id=out></p><button onclick="localStorage.token = 'k3ks'">In</butto
 <script>out.textContent = 'token ' + (localStorage.token || 'none')</script>"""
 
 
+@pytest.mark.soak
 @pytest.mark.real("chromium")
 async def test_a_login_that_a_site_keeps_in_its_storage_lasts_too(
     tools: ToolHarness, site: Site, tmp_path: Path, again: Begin
@@ -153,6 +154,7 @@ const gone = () => { of('readwrite').clear().onsuccess = () => out.textContent =
 </script>"""
 
 
+@pytest.mark.soak
 @pytest.mark.real("chromium")
 async def test_a_login_that_a_site_keeps_in_a_database_lasts_too(
     tools: ToolHarness, site: Site, tmp_path: Path, again: Begin

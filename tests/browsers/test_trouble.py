@@ -76,6 +76,7 @@ async def next_works(tools: ToolHarness, site: Site) -> None:
     assert 'button "Clicked"' in acted
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("kind", TROUBLES)
 async def test_an_act_that_goes_wrong_is_told_by_name_and_the_next_call_works(
     tools: ToolHarness, site: Site, kind: str, monkeypatch: pytest.MonkeyPatch

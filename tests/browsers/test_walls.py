@@ -127,6 +127,7 @@ class Unheld(HeldCommand):
         return socket.create_server(("127.0.0.1", 0))
 
 
+@pytest.mark.soak
 async def test_without_the_namespace_and_the_proxy_the_page_gets_out(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

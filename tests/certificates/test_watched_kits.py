@@ -178,6 +178,7 @@ async def test_a_store_that_blocks_its_thread_is_ended_where_it_stood(
     assert not any(claim.held for claim in claims)
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.real("bwrap")
 async def test_the_command_line_certifies_in_red_the_one_rule_that_a_sandbox_breaks(tmp_path: Path, put: Put) -> None:

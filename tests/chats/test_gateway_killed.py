@@ -123,6 +123,7 @@ async def what_is_broken(folder: Path, nursery: Nursery, seed: int) -> list[str]
         return lost(facts, chat.said) + wrong(facts, seen(network.arrived).texts)
 
 
+@pytest.mark.soak
 async def test_killed_again_and_again_it_says_everything_once(tmp_path: Path) -> None:
     async with Nursery() as nursery:
         found = await asyncio.gather(*(what_is_broken(tmp_path, nursery, seed) for seed in range(PEOPLE)))

@@ -15,7 +15,6 @@ from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, hang, say
 from tests.chats.networks import NETWORKS, network
 from tests.chats.town import ANN, BEN, OPEN, STRANGER, Town, town
-from tests.examples import some
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +37,8 @@ async def met(life: Town, far: FarEnd) -> None:
     await life.answered(1, "7")
 
 
-@pytest.mark.parametrize("kind", some(NETWORKS, 3))
+@pytest.mark.soak(every=3)
+@pytest.mark.parametrize("kind", NETWORKS)
 async def test_a_guests_press_and_words_are_not_theirs_on_every_network(tmp_path: Path, kind: str) -> None:
     far, known = FarEnd(), network(kind)
     async with (

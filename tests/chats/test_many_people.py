@@ -30,6 +30,7 @@ def few_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.soak
 async def test_with_256_open_files_three_hundred_people_are_answered(tmp_path: Path, few_files: None) -> None:
     people = LIMIT + 44
     far = FarEnd()

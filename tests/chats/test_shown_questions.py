@@ -14,7 +14,6 @@ from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, calls, say
 from tests.chats.networks import NETWORKS, network
 from tests.chats.town import Town, town
-from tests.examples import some
 
 pytestmark = pytest.mark.anyio
 
@@ -60,7 +59,8 @@ async def test_a_question_is_shown_whole_and_its_answer_counts(tmp_path: Path, k
         await far.when(lambda far: any("Done." in text for text in far.texts("7")))
 
 
-@pytest.mark.parametrize("kind", some(NETWORKS, 3))
+@pytest.mark.soak(every=3)
+@pytest.mark.parametrize("kind", NETWORKS)
 async def test_what_is_too_long_goes_as_a_file_or_is_not_asked(tmp_path: Path, kind: str) -> None:
     far, known = FarEnd(), network(kind)
     async with (

@@ -3,6 +3,7 @@
 import re
 import shlex
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import click
@@ -46,15 +47,16 @@ NOT_OURS = {
 """Files that a how-to has its reader write, and a library."""
 
 
+@cache
+def our_programs() -> frozenset[str]:
+    tops = ("src", "tests", "bench", "docs", "examples")
+    return frozenset(str(file.relative_to(ROOT)) for top in tops for file in (ROOT / top).rglob("*.py"))
+
+
 @pytest.mark.parametrize("path", documents(), ids=by_name)
 def test_every_file_of_ours_that_a_document_names_exists(path: Path) -> None:
     named = set(re.findall(r"(?<![\w./-])((?:[a-z_]+/)*[a-z_0-9]+\.py)\b", path.read_text("utf-8")))
-    ours = {
-        str(file.relative_to(ROOT))
-        for top in ("src", "tests", "bench", "docs", "examples")
-        for file in (ROOT / top).rglob("*.py")
-    }
-    missing = {name for name in named if not any(f"/{one}".endswith(f"/{name}") for one in ours)}
+    missing = {name for name in named if not any(f"/{one}".endswith(f"/{name}") for one in our_programs())}
     assert {name for name in missing if name.rpartition("/")[2] not in NOT_OURS} == set()
 
 

@@ -92,6 +92,7 @@ def test_the_check_of_the_example_tells_right_from_wrong(tmp_path: Path) -> None
     assert told[1]["why"] == "answer.txt holds '56.5'"
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_an_example_that_is_a_program_prints_what_it_should(name: str, tmp_path: Path) -> None:
     steps, prints = PROGRAMS[name]
@@ -110,6 +111,7 @@ def test_an_example_that_is_a_program_prints_what_it_should(name: str, tmp_path:
     assert ran.stdout.startswith(prints), ran.stderr
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("name", TESTS)
 def test_an_example_that_is_a_test_passes(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(EXAMPLES[name].text)

@@ -75,6 +75,7 @@ def test_nothing_is_fetched_from_elsewhere(built: Path) -> None:
         assert not loaded.findall(page.read_text()), page
 
 
+@pytest.mark.soak
 def test_a_link_that_leads_nowhere_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assemble = site.assemble
 

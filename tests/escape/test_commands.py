@@ -11,7 +11,6 @@ import pytest
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Sandbox
 from angelia.testing.sandboxes.acts import said
-from tests.examples import some
 
 from .conftest import Open, Person, in_both
 from .outside import lives_on
@@ -66,7 +65,8 @@ async def test_nothing_runs_outside_and_what_is_left_is_told(name: str, person: 
     assert bits == []
 
 
-@pytest.mark.parametrize("name", some(RUN_WITHOUT_IT, 3))
+@pytest.mark.soak
+@pytest.mark.parametrize("name", RUN_WITHOUT_IT)
 async def test_without_the_guard_the_same_lines_run(name: str, person: Person) -> None:
     way = WAYS[name]
     person.runs(way.get("before", "true"))
@@ -108,6 +108,7 @@ async def test_what_is_dangerous_while_its_command_runs_is_taken_away_meanwhile(
     assert not person.marker.exists(), report
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", LIVING)
 async def test_without_the_guard_it_runs_while_its_command_does(name: str, person: Person) -> None:
     bare = LocalSandbox(person.work, home=person.own, state=person.own / "run")

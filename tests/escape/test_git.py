@@ -9,7 +9,6 @@ import pytest
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Exit, Sandbox
 from angelia.testing.sandboxes.acts import said
-from tests.examples import some
 
 from .conftest import Open, Person, in_both
 
@@ -41,7 +40,8 @@ async def test_no_git_outside_runs_what_a_command_left(name: str, person: Person
         assert "outside of the sandbox it could run programs" in note or "left as it is" in note, note
 
 
-@pytest.mark.parametrize("name", some(WAYS, 3))
+@pytest.mark.soak
+@pytest.mark.parametrize("name", WAYS)
 async def test_without_the_guard_the_same_ways_lead_out(name: str, person: Person) -> None:
     person.runs(WAYS[name].get("before", "true").replace("{name}", person.work.parent.name))
     bare = LocalSandbox(person.work, home=person.own, state=person.own / "run")

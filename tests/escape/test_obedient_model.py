@@ -18,6 +18,7 @@ from tests.escape.obedient import HOSTILE, MODES, attacks, contents, furnished, 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
 async def test_an_obedient_model_gets_nothing_out_and_nothing_in(

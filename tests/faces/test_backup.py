@@ -120,6 +120,7 @@ def test_under_a_passphrase_nothing_is_read_and_keys_are_in_it(lived: Place) -> 
 HARMS = [(harm, encrypted) for encrypted in (False, True) for harm in ("changed", "cut", "nothing of ours")]
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize(("harm", "encrypted"), [*HARMS[:3], *some(HARMS[3:], 3)])
 def test_a_backup_that_is_not_whole_restores_nothing(lived: Place, harm: str, encrypted: bool) -> None:
     (lived.work / "words").write_text("correct horse\n")

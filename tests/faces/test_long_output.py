@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from angelia.testing.model.steps import call, say
 from tests.examples import TIMES
 from tests.faces.angelia import MODEL, serving
@@ -25,6 +27,7 @@ raise SystemExit(os.waitstatus_to_exitcode(status))
 """Runs a program and tells its peak memory; small itself, since Linux counts what a child had before it became it."""
 
 
+@pytest.mark.soak
 def test_megabytes_of_output_are_kept_whole_and_the_program_stays_small(tmp_path: Path) -> None:
     steps = [call("shell", {"command": f"seq 100000000 {99_999_999 + LINES - 1}"}), say("There.")]
     with serving(tmp_path, steps) as place:

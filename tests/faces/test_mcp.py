@@ -58,6 +58,7 @@ def test_one_is_tried_and_brings_its_tools(told: Place) -> None:
     assert "bare__say\n    [MCP server bare] Says it." in tried.out
 
 
+@pytest.mark.soak
 def test_what_one_serves_besides_tools_is_listed(place: Place) -> None:
     put_shelf(place)
     tried = place.run("mcp", "test", "shelf")
@@ -88,6 +89,7 @@ def test_what_a_server_asks_in_the_middle_of_a_call_is_answered_at_the_terminal(
     assert result["parts"][0]["text"] == "accept: bed='south' depth=3"
 
 
+@pytest.mark.soak
 def test_prompts_are_offered_as_commands_with_their_words(tmp_path: Path) -> None:
     with serving(tmp_path, [say("Planned.")]) as place:
         put_shelf(place)
@@ -105,6 +107,7 @@ def test_prompts_are_offered_as_commands_with_their_words(tmp_path: Path) -> Non
     assert "(plan bed='north')" in message["parts"][0]["text"]
 
 
+@pytest.mark.soak
 def test_what_a_server_serves_is_offered_behind_an_at_and_sent_with_the_message(tmp_path: Path) -> None:
     with serving(tmp_path, [say("Carrots."), say("So it is.")]) as place:
         put_shelf(place)

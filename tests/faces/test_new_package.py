@@ -34,6 +34,7 @@ def installed(package: Path, name: str) -> Path:
     return package / "src"
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", NAMES)
 def test_the_tests_of_what_is_written_pass_as_they_are(kind: str, tmp_path: Path) -> None:
@@ -207,6 +208,7 @@ def test_a_plugin_cannot_be_written_by_a_tool_or_a_command(tmp_path: Path) -> No
     assert not Path(place).exists()
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "module"), [("channel", "pigeon_network"), ("model", "test_parrot")])
 def test_what_is_written_is_certified_as_it_is(kind: str, module: str, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from msgspec import Struct
 from angelia import __version__
 from angelia.core.failure import FailureKind
 from angelia.testing.model.steps import Fail, How, Step, call, cut_after, say
-from tests.examples import some
 from tests.faces.angelia import Place, Terminal, serving
 
 SCREENS = Path(__file__).parent / "screens"
@@ -157,7 +156,8 @@ def stable(rows: list[str]) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(row.rstrip() for row in text.split("\n"))).rstrip() + "\n"
 
 
-@pytest.mark.parametrize(("name", "columns"), some([(name, columns) for name in STATES for columns in WIDTHS], 2))
+@pytest.mark.soak(every=4)
+@pytest.mark.parametrize(("name", "columns"), [(name, columns) for name in STATES for columns in WIDTHS])
 def test_a_screen_is_the_one_that_was_looked_at(name: str, columns: int, tmp_path: Path) -> None:
     state = STATES[name]
     with serving(tmp_path, list(state.steps)) as place:

@@ -206,6 +206,7 @@ def test_in_every_place_that_prints_forty_sequences_are_seen_and_not_obeyed(tmp_
             json.loads(line)
 
 
+@pytest.mark.soak
 def test_networks_and_vendors_that_refuse_in_such_words_are_shown_and_not_obeyed(place: Place) -> None:
     settle(place)
     with refusing(HOSTILE) as url, (place.home / "config.toml").open("a") as config:

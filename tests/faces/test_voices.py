@@ -34,6 +34,7 @@ def test_a_voice_that_there_is_not_is_said_with_how_many_there_are(place: Place)
     assert re.search(r"No voice has the words “martian”. \d+ others are listed by `angelia voices`.", ended.err)
 
 
+@pytest.mark.soak
 @pytest.mark.real("espeak-ng")
 def test_doctor_hears_the_voice_that_is_set_and_names_one_where_none_is(place: Place) -> None:
     assert 'set speaker = "local"' in place.run("doctor", "--offline").out

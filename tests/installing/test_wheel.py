@@ -12,7 +12,6 @@ import pexpect
 import pytest
 
 from angelia.testing.model.steps import call, say
-from tests.examples import some
 from tests.faces.angelia import MODEL, SECONDS, Place, serving
 from tests.house.sources import ROOT
 from tests.installing.building import UV, indexes, run
@@ -106,7 +105,8 @@ def test_the_terminal_is_in_the_core(environment: Path, tmp_path: Path) -> None:
         child.expect(pexpect.EOF)
 
 
-@pytest.mark.parametrize("way", some(["pip", "pipx", "uv", "uv tool"], 2))
+@pytest.mark.soak
+@pytest.mark.parametrize("way", ["pip", "pipx", "uv", "uv tool"])
 def test_the_command_that_it_names_for_a_part_installs_that_part(
     way: str, wheel: Path, place: Place, tmp_path: Path
 ) -> None:

@@ -16,7 +16,6 @@ from angelia.testing.model.server import ModelServer, ServerLimits
 from angelia.testing.model.steps import Step, call, say, server_error
 from tests.context.long_logs import PROFILE, Story, ground, picture
 from tests.context.test_compaction import media_in, moved, plan
-from tests.examples import some
 from tests.long.home import home, moves, opened, turn
 from tests.long.test_pictures import noise
 from tests.long.test_summaries import is_summary
@@ -28,7 +27,8 @@ WIRES = ("openai-chat", "openai-responses", "anthropic")
 WINDOWS = (8_000, 14_000, 30_000, 200_000)
 
 
-@pytest.mark.parametrize(("summariser", "wire", "window"), some(product(HOW, WIRES, WINDOWS), 3))
+@pytest.mark.soak(every=3)
+@pytest.mark.parametrize(("summariser", "wire", "window"), list(product(HOW, WIRES, WINDOWS)))
 async def test_after_a_fold_the_newest_picture_is_in_sight_and_each_older_one_is_a_line(
     tmp_path: Path, wire: str, window: int, summariser: str
 ) -> None:

@@ -37,6 +37,7 @@ SUMMARISERS: dict[str, Step] = {
 }
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("kind", SUMMARISERS)
 async def test_many_long_turns_are_answered_whatever_the_summariser_does(tmp_path: Path, kind: str) -> None:
     def answer(request: ReceivedRequest) -> Step:

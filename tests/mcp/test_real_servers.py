@@ -18,7 +18,6 @@ from angelia.testing.tools.harness import ToolHarness, text_of
 from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.results import outcome_of
 from angelia.tools.mcp.server import ServerProgram, Site, given
-from tests.examples import some
 from tests.mcp.reached import only, reached
 from tests.npm import installed
 from tests.ports import free_port
@@ -107,7 +106,8 @@ class Caller:
         return text_of(await self.outcome(name, **arguments))
 
 
-@pytest.mark.parametrize("transport", some(SPOKEN, 2))
+@pytest.mark.soak(every=2)
+@pytest.mark.parametrize("transport", SPOKEN)
 async def test_a_server_of_the_python_library(tmp_path: Path, transport: Transport) -> None:
     async with garden(tmp_path, transport) as way, reached(tmp_path, way) as (servers, _):
         caller = Caller(tmp_path, only(servers))
@@ -145,6 +145,7 @@ async def test_a_site_that_was_started_anew_has_forgotten_the_session_and_the_ca
             assert await caller.said("echo", words="two") == "two"
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.real("npm")
 @pytest.mark.parametrize("transport", SPOKEN)
 async def test_the_demonstration_server_of_npm(tmp_path: Path, transport: Transport) -> None:

@@ -173,6 +173,7 @@ async def test_what_goes_on_when_the_conversation_is_left_is_told_as_unknown(
     assert "nobody looks at it any more" in text_of(left)
 
 
+@pytest.mark.soak(every=2)
 async def test_a_life_after_a_kill_follows_the_task_and_calls_nothing_once_more(tmp_path: Path, version: str) -> None:
     folder = tmp_path / "server"
     folder.mkdir()

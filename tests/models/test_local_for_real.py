@@ -23,7 +23,6 @@ from angelia.models.local.provider import LocalProvider, local_profile
 from angelia.models.local.steps import static_chat
 from angelia.models.local.weights import window_of
 from angelia.models.port import Piece, TextDelta
-from tests.examples import some
 from tests.models.local_requests import (
     ATTACHED,
     FOLDER,
@@ -39,7 +38,7 @@ from tests.models.local_requests import (
     the_secret,
 )
 
-pytestmark = pytest.mark.real("local-model")
+pytestmark = [pytest.mark.real("local-model"), pytest.mark.soak]  # `test_setup` talks to it in every run
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +60,6 @@ async def test_a_wish_about_the_folder_begins_with_a_look_at_it(models: Path) ->
 
 
 @pytest.mark.anyio
-@pytest.mark.soak
 async def test_what_it_has_read_of_its_prompt_is_there_in_the_next_life(models: Path) -> None:
     model = LocalModel(Path(smollm2()), small().window, models, tuple(static_chat()))
     read = []
@@ -95,8 +93,7 @@ async def test_the_text_of_a_file_reaches_it(models: Path) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("script", some(["0123456789!?{}", "请简短回答。"], 2))
-@pytest.mark.soak
+@pytest.mark.parametrize("script", ["0123456789!?{}", "请简短回答。"])
 async def test_a_fresh_prompt_has_at_most_1500_tokens_whatever_the_instructions(script: str, models: Path) -> None:
     short = msgspec.structs.replace(request(said("Hello"), system=script * 2000, tools=()), max_output=3)
     made = reply(await collected(LocalProvider(small(), the_secret, models).session().ask(short, NOBODY)))

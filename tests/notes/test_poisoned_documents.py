@@ -116,6 +116,7 @@ async def bring(app: App, session: Session, carrier: str) -> None:
     await session.settled()
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("way", WAYS)
 async def test_no_planted_rule_is_kept_or_carried_into_another_conversation(

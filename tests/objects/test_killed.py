@@ -41,6 +41,7 @@ def elsewhere(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Mapp
     return fresh_prefix(), credentials(found.port if isinstance(found, SeaweedFS) else found)
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("point", POINTS)
 async def test_killed_at_each_place_the_next_life_finds_all_that_was_named(
     tmp_path: Path, elsewhere: tuple[str, Mapping[str, str]], point: str

@@ -60,6 +60,7 @@ def refused(objects: S3Objects) -> StoreUnreachable:
     return told.value
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("fault", [Fault.BUSY, Fault.SILENT, Fault.FORBIDDEN])
 def test_a_server_that_does_not_answer_is_told_and_what_lay_there_lies_there(
     impatient: S3Objects, sound: ObjectStore, line: Line, fault: Fault
@@ -90,6 +91,7 @@ def test_a_bucket_that_is_not_there_is_no_missing_file(s3: int) -> None:
         objects.move("blobs/old", "trash/old")
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("fault", [Fault.BUSY, Fault.CUT, Fault.SILENT])
 def test_what_fails_once_is_asked_again(objects: S3Objects, sound: ObjectStore, line: Line, fault: Fault) -> None:
     data = os.urandom(PART + 1000)

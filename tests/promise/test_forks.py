@@ -50,6 +50,7 @@ async def tell(talk: Conversation, session: "ConversationId | None", number: int
     return opened.conversation
 
 
+@pytest.mark.soak
 async def test_the_next_request_of_a_fork_is_the_originals_at_thirty_places(tmp_path: Path) -> None:
     """Ten rests, twenty entries within turns: after the person's words, and after a call's result."""
     async with ModelServer(script) as server:

@@ -27,7 +27,6 @@ from angelia.testing.painters.server import (
     RawAnswer,
     ReceivedPaint,
 )
-from tests.examples import some
 from tests.promise.lives import PYTHON, WIRES, Place
 from tests.store.test_picture_metadata import SECRETS, jpeg
 
@@ -97,7 +96,8 @@ def the_second_but_blue(request: ReceivedRequest) -> Speak:
             return say(f"It is {request.images[-1].colour}.")
 
 
-@pytest.mark.parametrize("wire", some(WIRES, 3))
+@pytest.mark.soak(every=3)
+@pytest.mark.parametrize("wire", WIRES)
 async def test_the_second_one_but_blue(tmp_path: Path, wire: str) -> None:
     made = [MadePictures((RED, GREEN)), MadePictures((BLUE,))]
     async with ImagesServer(lambda request: made.pop(0)) as brush, ModelServer(the_second_but_blue) as server:

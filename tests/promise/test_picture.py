@@ -23,6 +23,7 @@ def picture(folder: Path, colour: str, form: str = "PNG") -> tuple[str, str]:
     return str(file), sha256(data).hexdigest()
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("wire", WIRES)
 async def test_five_of_every_form_are_seen_on_the_first_turn_and_on_a_later_one(tmp_path: Path, wire: str) -> None:
     given = [picture(tmp_path, colour, form) for colour, form in FIVE]
@@ -40,6 +41,7 @@ async def test_five_of_every_form_are_seen_on_the_first_turn_and_on_a_later_one(
         assert len(server.requests) == 2
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("point", ["say.committed:1", "append.before_commit:4"])
 async def test_it_is_seen_after_a_kill(tmp_path: Path, wire: str, point: str) -> None:

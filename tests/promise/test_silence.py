@@ -109,6 +109,7 @@ def test_every_failure_has_its_ending_here() -> None:
     assert set(ENDINGS) | ANSWERED | OF_WORKERS == set(FailureKind)
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize(("at", "kind"), list(enumerate(ENDINGS)), ids=str)
 async def test_a_failure_that_does_not_go_away_is_said_on_stderr(tmp_path: Path, at: int, kind: FailureKind) -> None:
     step, ending, code = ENDINGS[kind]

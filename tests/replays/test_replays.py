@@ -71,6 +71,7 @@ async def test_from_an_entry_on_what_came_before_is_the_past_of_both(tmp_path: P
         assert server.requests[-1].heard.replies == 1
 
 
+@pytest.mark.soak
 async def test_the_entry_is_found_with_which_a_check_turned(tmp_path: Path) -> None:
     async with ModelServer(writes) as server:
         place = Place(tmp_path, server)

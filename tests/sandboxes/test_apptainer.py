@@ -52,6 +52,7 @@ async def instances(own: Path) -> list[PersistentPlace]:
     return list(await persistent.found(own / "run", [ApptainerSettings()]))
 
 
+@pytest.mark.soak
 async def test_concurrent_first_calls_start_one_instance(enter: Enter, own: Path) -> None:
     first, second = enter(), enter()
     names = await asyncio.gather(*(shell(one, "cut -d' ' -f22 /proc/1/stat") for one in (first, second) * 3))
@@ -200,6 +201,7 @@ async def test_after_a_crash_the_instance_is_found_again_and_its_commands_have_e
     assert not (own / "run/apptainer/one/scratch").exists()
 
 
+@pytest.mark.soak
 async def test_an_instance_of_other_settings_is_not_taken_for_ours(enter: Enter, own: Path) -> None:
     first, second = enter(), enter(overlay="tmpfs")
     await shell(first, "echo x >/tmp/kept")
@@ -207,6 +209,7 @@ async def test_an_instance_of_other_settings_is_not_taken_for_ours(enter: Enter,
     assert len(await instances(own)) == 1
 
 
+@pytest.mark.soak
 async def test_nobody_is_left_when_nobody_needs_it(enter: Enter, own: Path) -> None:
     sandbox = enter(idle_minutes=0)
     await shell(sandbox, "true")
@@ -230,6 +233,7 @@ async def test_an_instance_that_is_held_and_not_used_ends_and_comes_again(enter:
     assert await shell(sandbox, "cat ~/kept") == "x"
 
 
+@pytest.mark.soak
 async def test_resting_leaves_an_instance_that_somebody_else_uses(enter: Enter, own: Path) -> None:
     first, second = enter(), enter()
     await shell(first, "echo kept >/tmp/note")

@@ -101,6 +101,7 @@ async def test_on_this_machine_unconfined(folder: Path) -> None:
     assert not await attacked(folder, "sandbox.confine=off")
 
 
+@pytest.mark.soak
 @pytest.mark.real("docker")
 async def test_in_a_container_with_the_workspace_bound_in(folder: Path, docker: Daemon) -> None:
     assert not await attacked(

@@ -48,11 +48,13 @@ async def meets(check: SandboxCheck, kind: type[SandboxThatOnlyStarts], tmp_path
     await check.run(make)
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 async def test_by_plain_bytes(check: SandboxCheck, tmp_path: Path) -> None:
     await meets(check, SandboxThatOnlyStarts, tmp_path)
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("check", SMALL, ids=lambda check: check.name)
 async def test_by_text_alone(check: SandboxCheck, tmp_path: Path) -> None:
     await meets(check, SandboxForTextOnly, tmp_path)

@@ -53,6 +53,7 @@ told: list[str] = []
 """What was said about the progress."""
 
 
+@pytest.mark.soak
 async def test_concurrent_first_calls_make_one_container(contain: Contain, docker: Daemon) -> None:
     first, second = contain(), contain()
     names = await asyncio.gather(*(shell(one, "cut -d' ' -f22 /proc/1/stat") for one in (first, second) * 5))
@@ -152,6 +153,7 @@ async def test_files_move_in_the_home_and_in_tmp_too(contain: Contain) -> None:
         assert (await sandbox.stat(path)).size == 10
 
 
+@pytest.mark.soak
 async def test_a_volume_that_files_would_be_moved_past_is_refused(contain: Contain, tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     for inside in (f"{tmp_path}/work/data", f"/{tmp_path}/work", "/data/../home/angelia/.cache"):
@@ -166,6 +168,7 @@ async def test_a_volume_that_files_would_be_moved_past_is_refused(contain: Conta
     assert (tmp_path / "more/y").read_bytes() == b"in memory all files move inside"
 
 
+@pytest.mark.soak
 async def test_a_container_that_sees_other_folders_than_we_do_is_not_worked_in(
     contain: Contain, docker: Daemon, own: Path
 ) -> None:
@@ -195,6 +198,7 @@ async def test_after_a_crash_the_container_is_found_again_and_its_commands_have_
     assert len(docker.containers()) == 1
 
 
+@pytest.mark.soak
 async def test_a_read_that_was_given_up_holds_no_container(contain: Contain, docker: Daemon) -> None:
     for moments in (0, 12, 24, 10_000):
         sandbox = contain(workspace="tmpfs")
@@ -210,6 +214,7 @@ async def test_a_read_that_was_given_up_holds_no_container(contain: Contain, doc
         assert docker.containers() == []
 
 
+@pytest.mark.soak
 async def test_a_container_of_other_settings_is_not_taken_for_ours(contain: Contain, docker: Daemon) -> None:
     first, second = contain(), contain(processes=77)
     await shell(first, "echo x >/tmp/kept")
@@ -314,6 +319,7 @@ async def test_the_images_own_folder_is_worked_in_as_its_user_and_all_of_it_can_
     assert told == [], "nothing was built a second time"
 
 
+@pytest.mark.soak
 async def test_an_image_without_a_folder_of_its_own_is_worked_in_at_its_root(contain: Contain) -> None:
     sandbox = contain(workspace="image")
     await place(sandbox, "here.txt", b"x")

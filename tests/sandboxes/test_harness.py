@@ -90,6 +90,7 @@ class Broken(Lines):
         raise RuntimeError("the container was reaped")
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("name", [*NAMES, *SOAKED])
 async def test_it_keeps_the_promise(name: str, tmp_path: Path) -> None:
     @asynccontextmanager

@@ -30,6 +30,7 @@ def sees_it(place: Place, *words: str, **more: Any) -> None:
     assert hashlib.sha256(DATA).hexdigest() in shown.partition('"kind":"ToolFinished"')[2]
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.real("docker")
 @pytest.mark.parametrize("workspace", ["bind", "tmpfs"])
 def test_in_a_container(tmp_path: Path, docker: Daemon, workspace: str) -> None:
@@ -40,6 +41,7 @@ def test_in_a_container(tmp_path: Path, docker: Daemon, workspace: str) -> None:
     assert docker.containers() == []
 
 
+@pytest.mark.soak
 @pytest.mark.real("apptainer")
 def test_in_an_instance(tmp_path: Path, apptainer: Images) -> None:
     with serving(tmp_path, STEPS) as place:
@@ -47,6 +49,7 @@ def test_in_an_instance(tmp_path: Path, apptainer: Images) -> None:
         assert (place.work / "inbox/a b.bin").read_bytes() == DATA
 
 
+@pytest.mark.soak
 @pytest.mark.real("bwrap")
 def test_at_modal(tmp_path: Path, modal: Cloud) -> None:
     with serving(tmp_path, STEPS) as place:

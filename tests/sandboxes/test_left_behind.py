@@ -46,6 +46,7 @@ def running(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.soak
 @pytest.mark.anyio
 @pytest.mark.real("docker")
 @pytest.mark.real("bwrap")

@@ -31,6 +31,7 @@ async def meets(check: SandboxCheck, confine: Literal["auto", "off"], tmp_path: 
     await check.run(make)
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.real("bwrap")
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)
@@ -45,6 +46,7 @@ async def test_confined_and_watched(check: SandboxCheck, tmp_path: Path) -> None
     await meets(check, "auto", tmp_path, kept=True)
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
 async def test_unconfined(check: SandboxCheck, tmp_path: Path) -> None:

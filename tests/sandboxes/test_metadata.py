@@ -39,6 +39,7 @@ def test_neither_metadata_nor_abstract_sockets_are_reached_from_a_container(tmp_
     assert found("docker", tmp_path)["inside"].splitlines() == [f"{way} False" for way in WAYS]
 
 
+@pytest.mark.soak
 @pytest.mark.real("apptainer")
 def test_neither_metadata_nor_abstract_sockets_are_reached_from_an_instance(tmp_path: Path) -> None:
     assert found("apptainer", tmp_path)["inside"].splitlines() == [f"{way} False" for way in WAYS]

@@ -18,7 +18,6 @@ from angelia.sandboxes.modal import persistent
 from angelia.sandboxes.modal.sandbox import ModalSandbox
 from angelia.sandboxes.port import Sandbox
 from angelia.testing.sandboxes.checks import Make, SandboxCheck, Sizes, checks
-from tests.examples import some
 
 from .modal_cloud import REAL, Cloud
 from .shared_claims import emptied, shares
@@ -59,6 +58,7 @@ async def standing(modal: Cloud, tmp_path_factory: pytest.TempPathFactory) -> As
         yield lambda: emptied(sandbox, None)
 
 
-@pytest.mark.parametrize("check", some(CHECKS, 2), ids=lambda check: check.name)
+@pytest.mark.soak(every=2)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 async def test_at_modal(check: SandboxCheck, modal: Cloud, standing: Make, tmp_path: Path) -> None:
     await check.run(standing if shares(check) else partial(at_modal, modal.image, tmp_path))

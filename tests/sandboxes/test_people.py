@@ -71,6 +71,7 @@ def test_a_container_is_seen_with_its_conversation_used_by_people_and_ended(tmp_
     assert place.run("sandbox", "list", DOCKER_HOST=host).out == ""
 
 
+@pytest.mark.soak
 @pytest.mark.real("docker")
 def test_what_a_killed_life_left_is_idle_and_goes_with_its_conversation(tmp_path: Path, docker: Daemon) -> None:
     host = f"unix://{docker.socket}"
@@ -105,6 +106,7 @@ def test_what_nobody_will_ask_for_again_is_tidied_and_nobody_elses_is_touched(tm
         docker.docker("rm", "a-strangers")
 
 
+@pytest.mark.soak
 @pytest.mark.real("docker")
 def test_a_look_into_what_a_killed_life_left_in_memory_takes_nothing_away(tmp_path: Path, docker: Daemon) -> None:
     host = f"unix://{docker.socket}"

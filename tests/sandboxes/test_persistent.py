@@ -110,6 +110,7 @@ async def test_what_lies_in_memory_is_not_let_go(contain: Contain, docker: Daemo
     assert len(docker.containers()) == 1
 
 
+@pytest.mark.soak
 async def test_closing_leaves_a_container_that_somebody_else_uses(contain: Contain, docker: Daemon) -> None:
     first, second = contain(), contain()
     await shell(first, "echo kept >/tmp/note")
@@ -120,6 +121,7 @@ async def test_closing_leaves_a_container_that_somebody_else_uses(contain: Conta
     assert docker.containers() == []
 
 
+@pytest.mark.soak
 async def test_resting_leaves_a_container_that_somebody_else_uses(contain: Contain, docker: Daemon) -> None:
     first, second = contain(), contain()
     await shell(first, "echo kept >/tmp/note")
@@ -134,6 +136,7 @@ async def test_resting_leaves_a_container_that_somebody_else_uses(contain: Conta
     assert docker.containers() == [], "the last one who rests removes it"
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("kind", ["bind", "tmpfs"])
 async def test_a_visit_leaves_an_idle_container_as_it_was_and_keeps_none_from_its_end(
     contain: Contain, docker: Daemon, kind: str

@@ -37,6 +37,7 @@ def sandbox(podman: Daemon, folder: Path, **settings: object) -> DockerSandbox:
     return DockerSandbox(IMAGE, where, settings=DockerSettings(**settings), socket=podman.socket)  # type: ignore[arg-type]
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("check", KIT, ids=lambda check: check.name)
 async def test_it_meets_claims_of_the_kit(check: SandboxCheck, podman: Daemon, tmp_path: Path) -> None:
     @asynccontextmanager
@@ -51,6 +52,7 @@ async def test_it_meets_claims_of_the_kit(check: SandboxCheck, podman: Daemon, t
     await check.run(make)
 
 
+@pytest.mark.soak
 async def test_concurrent_first_calls_make_one_container(podman: Daemon, tmp_path: Path) -> None:
     containers = [sandbox(podman, tmp_path) for _ in range(3)]
     starts = await asyncio.gather(*(shell(container, "cut -d' ' -f22 /proc/1/stat") for container in containers * 2))

@@ -79,6 +79,7 @@ def test_a_shell_in_a_container_is_a_terminal_and_the_container_goes_with_it(pla
     assert not list((place.home / "running/docker").iterdir())
 
 
+@pytest.mark.soak
 @pytest.mark.real("docker")
 def test_a_shell_ends_in_the_container_when_its_person_is_gone(place: Place, docker: Daemon) -> None:
     host = f"unix://{docker.socket}"

@@ -59,12 +59,14 @@ def test_in_a_container(tmp_path: Path, docker: Daemon) -> None:
     assert docker.containers() == []
 
 
+@pytest.mark.soak
 @pytest.mark.real("apptainer")
 def test_in_an_instance(tmp_path: Path, apptainer: Images) -> None:
     with serving(tmp_path, STEPS) as place:
         runs_it(place, "--sandbox", f"apptainer:{apptainer.folder}")
 
 
+@pytest.mark.soak
 @pytest.mark.real("bwrap")
 def test_at_modal(tmp_path: Path, modal: Cloud) -> None:
     with serving(tmp_path, STEPS) as place:

@@ -70,12 +70,14 @@ async def test_piper_meets_them_one_after_another() -> None:
         await speaker.close()
 
 
+@pytest.mark.soak(every=2)
 @CHECKS
 @pytest.mark.real("espeak-ng")
 async def test_espeak_meets_them(check: SpeakerCheck) -> None:
     await check.run(lambda: made("local", "espeak-ng"))
 
 
+@pytest.mark.soak(every=3)
 @CHECKS
 @pytest.mark.real("pico")
 async def test_pico_meets_them(check: SpeakerCheck) -> None:

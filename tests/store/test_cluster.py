@@ -145,6 +145,7 @@ async def test_what_one_machine_schedules_and_another_begins_is_answered_by_who_
         assert [one.ending for one in await Schedules(cluster.store).history(once.id, 9)] == ["Answered"]
 
 
+@pytest.mark.soak
 async def test_a_database_that_is_restarted_moves_nothing(tmp_path: Path) -> None:
     with postgres_server() as server:
         async with cluster_of(tmp_path, server) as (cluster, children):
@@ -175,6 +176,7 @@ async def test_a_channel_that_does_not_let_one_in_goes_to_a_machine_that_it_does
         assert not cluster.lives[0].status.done()
 
 
+@pytest.mark.soak
 async def test_a_chat_goes_on_where_its_folder_is_not_and_the_model_is_told(
     tmp_path: Path, postgres: PostgresServer
 ) -> None:

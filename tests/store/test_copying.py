@@ -236,6 +236,7 @@ async def test_what_was_erased_after_a_copying_was_ended_is_not_in_the_copy(plac
         assert (await search(db, OWNER, "grebe")).hits == ()
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize(
     "point",
     ["append.after_commit:1", "append.before_commit:2", "last"]

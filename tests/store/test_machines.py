@@ -107,6 +107,7 @@ async def test_whatever_a_process_writes_renews_what_it_holds(postgres: Postgres
     there.close()
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize(
     "point",
     ["append.after_commit:9", "delivery.sent:1"]

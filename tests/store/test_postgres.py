@@ -112,6 +112,7 @@ async def test_a_line_that_breaks_at_a_commit_writes_once(
     line.close()
 
 
+@pytest.mark.soak
 async def test_a_transaction_whose_number_somebody_else_has_after_a_crash_is_not_taken_for_theirs(
     server: PostgresServer, home: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -264,6 +265,7 @@ async def test_a_server_that_stays_away_is_told_and_nothing_is_written(server: P
     db.close()
 
 
+@pytest.mark.soak
 async def test_a_process_that_ends_waits_for_no_server(server: PostgresServer, home: Path) -> None:
     db = PostgresDatabase.open(server.fresh(), home, patience_s=3600)
     conversation = await begun(db)

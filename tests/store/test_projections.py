@@ -104,6 +104,7 @@ def facts(refs: list[BlobRef]) -> st.SearchStrategy[AnyFact]:
 Step = tuple[int, list[AnyFact]]
 
 
+@pytest.mark.soak
 @given(data=st.data())
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 def test_derived_anew_the_tables_are_what_they_were(data: st.DataObject) -> None:

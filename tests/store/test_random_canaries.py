@@ -223,6 +223,7 @@ async def test_no_canary_of_anybodys_comes_back_to_another(shared: LogStore) -> 
     assert await Town(shared, seed, QUERIES).live() == set(PEOPLE)
 
 
+@pytest.mark.soak
 @pytest.mark.real("postgres")
 async def test_nor_with_the_applications_own_check_taken_out(
     postgres: PostgresServer, home: Path, monkeypatch: pytest.MonkeyPatch

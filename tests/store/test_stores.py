@@ -28,6 +28,7 @@ async def test_sqlite_keeps_the_promise(check: StoreCheck, tmp_path: Path) -> No
     await check.run(StoreUnderTest(open_sqlite, f"{__name__}:open_sqlite", str(tmp_path / "home")))
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
 async def test_postgresql_keeps_the_promise(check: StoreCheck, tmp_path: Path, postgres: PostgresServer) -> None:
     given = f"{quote(str(tmp_path / 'home'))} {quote(postgres.fresh())}"

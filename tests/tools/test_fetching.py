@@ -32,7 +32,10 @@ class Server:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
+            first = await reader.readexactly(1)
+            if not first.isalpha():  # TLS, where there is none: it would be waited for until its time is over
+                return
+            head = first + await reader.readuntil(b"\r\n\r\n")
             self.heard.append(head)
             answer = self.reply(head)
             writer.write(answer if isinstance(answer, bytes) else await answer)

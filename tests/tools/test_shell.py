@@ -107,6 +107,7 @@ async def test_a_flood_is_bounded_and_the_whole_can_be_read(bench: ToolHarness) 
     assert "2001\tline 2000" in await bench.said("read", path=pointer[1], offset=2001, limit=1)
 
 
+@pytest.mark.soak
 async def test_a_hundred_megabytes_are_kept(bench: ToolHarness) -> None:
     outcome = await bench.run("shell", command="yes 0123456789abcdef | head -c 100000000")
     assert outcome.full is not None

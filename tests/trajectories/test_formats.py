@@ -65,6 +65,7 @@ def at(media: Media) -> str:
     return f"file:///{media.blob.sha256}"
 
 
+@pytest.mark.soak
 @given(logs())
 def test_every_log_is_valid_in_every_format(log: list[e.Entry]) -> None:
     trajectory = Trajectory("c", tuple(trajectory_steps(log)), "Be brief.")

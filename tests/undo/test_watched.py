@@ -15,7 +15,6 @@ from angelia.sandboxes.undo.store import UndoSettings, UndoStore
 from angelia.sandboxes.undo.supervision import Supervision, can_watch
 from angelia.sandboxes.undo.supervisor import WatchEnded
 from angelia.store.media.processes import program_folders
-from tests.examples import some
 from tests.supervisors import FRESH
 from tests.undo.restoring import CONVERSATION, taken_back
 from tests.undo.trees import furnish, tree
@@ -115,7 +114,8 @@ def test_what_an_honest_command_did_is_taken_back_to_the_byte(commands: Commands
     assert tree(commands.workspace) == before
 
 
-@pytest.mark.parametrize("run", some(range(10), 2))
+@pytest.mark.soak(every=2)
+@pytest.mark.parametrize("run", range(10))
 def test_a_hostile_race_loses_nothing(commands: Commands, run: int) -> None:
     for number in range(6):
         (commands.workspace / f"keep{number}").write_bytes(bytes([65 + number]) * (1000 + number))

@@ -108,6 +108,7 @@ async def test_files_that_are_no_certificate_are_refused(tmp_path: Path) -> None
 # -- every route ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak(every=2)
 async def test_every_route_is_as_guarded_from_elsewhere(somebody: Afar) -> None:
     for route in somebody.door.server.routes.all:
         if route.guard is RouteGuard.NONE:

@@ -13,6 +13,7 @@ _LIKE_DOCUMENTS = tuple(f"{kind} files and " for kind in FILES if kind is not Ki
 """What becomes of a file in trouble does not depend on its kind here, and each trouble starts Node anew."""
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize(
     "check",
     [check for check in checks(capabilities()) if not check.name.startswith(_LIKE_DOCUMENTS)],

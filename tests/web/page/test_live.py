@@ -82,6 +82,7 @@ def _in_page(page: Page, x: float, y: float) -> tuple[float, float]:
     return box["x"] + box["width"] * x / 1280, box["y"] + box["height"] * y / 800
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize(("scheme", "width", "finger"), [("dark", 1440, False), ("light", 320, True)])
 def test_a_page_is_taken_over_acted_in_and_handed_back(
     chrome: Browser, tmp_path: Path, scheme: str, width: int, finger: bool

@@ -138,6 +138,7 @@ def test_somebody_elsewhere_gets_in_by_password_makes_a_passkey_and_comes_back_w
             leave(page)
 
 
+@pytest.mark.soak
 def test_after_too_many_wrong_passwords_the_page_says_how_long_to_wait(
     chrome: Browser, tmp_path: Path, origin: str, pair: tuple[Path, Path]
 ) -> None:

@@ -17,6 +17,7 @@ PIECES, CUTS = (10_000, 200) if TIMES else (500, 10)
 KEPT = "() => [...document.querySelectorAll('.log > li[data-key]')].map((e) => e.dataset.key)"
 
 
+@pytest.mark.soak
 def test_a_long_conversation_keeps_few_rows_and_its_end(chrome: Browser, fake: FakeServer, address: str) -> None:
     """Whatever its length, what is in the document is what is near the view and the last thirty."""
     fake.entries[TALK] = [

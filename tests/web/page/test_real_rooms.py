@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.examples import TIMES, some
+from tests.examples import TIMES
 from tests.web.page.lived_home import lived_home
 from tests.web.page.visits import axe, barriers, leave, visit, wider_than_its_window
 
@@ -56,7 +56,8 @@ def _all_are_reached(page: Page, place: str) -> None:
     assert wanted <= met, (place, wanted - met)
 
 
-@pytest.mark.parametrize("scheme", some(["dark", "light"], 2))
+@pytest.mark.soak(every=2)
+@pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_each_page_is_gone_to_and_gone_through_by_keys_at_each_width(
     chrome: Browser, tmp_path: Path, scheme: str
 ) -> None:

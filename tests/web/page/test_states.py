@@ -26,6 +26,7 @@ def _look(page: Page, source: str, place: str, width: int) -> None:
     assert barriers(page, source) == [], (place, width)
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_every_page_has_no_barrier_and_no_sideways_scroll(chrome: Browser, address: str, scheme: str) -> None:
     """Each place dark or light, at one width of three, in turn; `make soak` takes all of them."""
