@@ -14,6 +14,7 @@ from angelia.core.content import Text
 from angelia.core.ids import ConversationId, delivery_id, new_conversation, wall_clock
 from angelia.faces.cli.batch.command import batch_deps
 from angelia.faces.cli.trajectories import FORMATS
+from angelia.policy.approvers import nobody
 from angelia.service.app import App
 from angelia.service.batches.runner import BatchPlan, BatchRunner
 from angelia.service.batches.tasks import Task
@@ -27,32 +28,65 @@ from bench.startup import model_environment
 
 _MODEL = "openai-chat:scripted"
 _SIDE_BY_SIDE = 16
+_TASKS = 64
+"""Tasks that are measured at a time."""
+_PROMPT = "Say ok."
 _LONG = 10_000
 _EXPORTED = 100_000
 
 
 def rows(bench: Benchmark, url: str) -> Iterator[Row]:
     """Tasks side by side, turn included, and forks of ten thousand entries."""
-    yield row(f"a task of one step, {_SIDE_BY_SIDE} side by side, CPU", "ms", asyncio.run(_tasks(bench, url)))
+    tasks, turns = asyncio.run(_tasks(bench, url))
+    alone = Yardstick("the turn alone", statistics.median(turns))
+    yield row(f"a task of one step, {_SIDE_BY_SIDE} side by side, CPU", "ms", tasks, yardstick=alone)
+    beyond = [task - turn for task, turn in zip(tasks, turns, strict=True)]
+    yield row("    of it beyond the turn itself", "ms", beyond, 0.015)
     forks, bare = asyncio.run(_forks(bench))
     copied = Yardstick("the rows alone, in SQLite", bare)
     yield row(f"a fork of {_LONG:,} entries, CPU", "ms", forks, 0.05, yardstick=copied)
     yield from asyncio.run(_exports(bench, url))
 
 
-async def _tasks(bench: Benchmark, url: str) -> float:
-    """Seconds of our processor for each of some tasks, the first few left out, which load what is needed."""
+async def _tasks(bench: Benchmark, url: str) -> tuple[list[float], list[float]]:
+    """Seconds of our processor for each of some tasks of a batch, and for each of as many turns of conversations that
+    are of no batch, in turns; the first few are left out, which load what is needed.
+    """
     folder = bench.place("batch")
     env = model_environment(url, folder)
     app = await App.open(load(folder / "angelia", env, ["context.notes=false"]), env)
-    for name, count in (("first", _SIDE_BY_SIDE), ("measured", max(bench.rounds, _SIDE_BY_SIDE))):
-        tasks = tuple(Task(id=f"t{number}", prompt="Say ok.") for number in range(count))
-        plan = BatchPlan(name, tasks, (_MODEL,), folder / name, parallel=_SIDE_BY_SIDE)
-        began = time.process_time()
-        await BatchRunner(batch_deps(app), plan, lambda result, found: None).run()
-        took = (time.process_time() - began) / count
+    tasks: list[float] = []
+    turns: list[float] = []
+    for number in range(bench.times + 1):
+        for took, work in ((tasks, _batch), (turns, _conversations)):
+            began = time.process_time()
+            await work(app, folder / f"{work.__name__}{number}")
+            took.append((time.process_time() - began) / _TASKS)
     await app.close()
-    return took
+    return tasks[1:], turns[1:]
+
+
+async def _batch(app: App, folder: Path) -> None:
+    tasks = tuple(Task(id=f"t{number}", prompt=_PROMPT) for number in range(_TASKS))
+    plan = BatchPlan(folder.name, tasks, (_MODEL,), folder, parallel=_SIDE_BY_SIDE)
+    await BatchRunner(batch_deps(app), plan, lambda result, found: None).run()
+
+
+async def _conversations(app: App, folder: Path) -> None:
+    numbers = iter(range(_TASKS))
+
+    async def work() -> None:
+        for number in numbers:
+            (own := folder / f"{number}").mkdir(parents=True)
+            session = app.conversations.begin(door=e.BATCH, workspace=own)
+            await session.say([Text(_PROMPT)], address=e.Address(e.BATCH, folder.name), key=f"{folder.name}:{number}")
+            await app.conversations.employ(session, _MODEL, approvers=nobody)
+            await session.settled()
+            await app.conversations.leave(session)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(_SIDE_BY_SIDE):
+            group.create_task(work())
 
 
 async def _forks(bench: Benchmark) -> tuple[list[float], float]:

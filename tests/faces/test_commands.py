@@ -14,7 +14,7 @@ import pytest
 from angelia.core.codec import from_json_lines
 from angelia.core.entry import Usage
 from angelia.faces.cli.main import COMMANDS, run
-from angelia.faces.cli.options import open_app
+from angelia.faces.cli.options import open_app, open_to_read
 from angelia.testing.model.pictures import one_colour
 from angelia.testing.model.steps import call, say, with_usage
 from tests.faces.angelia import Place, serving
@@ -320,17 +320,31 @@ async def test_whoever_works_in_a_home_collects_what_goes_in_circles(
     """`ask`, `replay`, `bisect` and the others: a turn can take hours."""
     monkeypatch.setenv("ANGELIA_HOME", str(tmp_path / "home"))
     gc.disable()  # as `python -m angelia` does
+    collects = []
     try:
         app = await open_app({})
-        collects = gc.isenabled()
+        collects.append(gc.isenabled())
         await app.close()
+        gc.disable()
+        (await open_to_read({})).db.close()
+        collects.append(gc.isenabled())
     finally:
         gc.unfreeze()
         gc.enable()
-    assert collects
+    assert collects == [True, True]
 
 
 def test_every_command_opens_a_home_in_the_same_way() -> None:
     """But those that begin one, and those that switch the collector on by themselves before."""
     opens = {file.name for file in (ROOT / "src/angelia/faces/cli").rglob("*.py") if "App.open" in file.read_text()}
     assert opens == {"options.py", "model_step.py", "command.py"}
+
+
+def test_one_of_something_is_told_in_the_singular(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Hello.")]) as place:
+        assert place.ask("hi").code == 0
+        own = json.loads(place.run("sessions", "--json").out)["id"]
+        told = place.run("export", own, "--format", "openai", "-o", "one.json").err
+        saved = place.run("store", "salvage", "saved").out
+    assert "(1 conversation)" in told
+    assert ": 1 conversation, " in saved

@@ -7,12 +7,12 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.days import DAY_MS
 from angelia.core.ending import Answered
 from angelia.core.ids import CallId, ConversationId, DeliveryId
 from angelia.core.principal import OWNER
 from angelia.core.timing import Every
 from angelia.service.app import App
-from angelia.service.retention import DAY_MS
 from angelia.service.settings.config import load
 from angelia.store.log.transcript import Transcript
 from tests.faces.angelia import Place

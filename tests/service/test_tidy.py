@@ -8,11 +8,11 @@ import pytest
 
 from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.core.content import Text
+from angelia.core.days import DAY_MS
 from angelia.core.ids import wall_clock
 from angelia.core.principal import OWNER
 from angelia.service.app import App
 from angelia.service.conversation.handed_out import KEPT_MS
-from angelia.service.conversation.session import DAY_MS
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
 from angelia.store.sql.copy_folder import copies

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from angelia.core.content import Text
+from angelia.core.days import DAY_MS
 from angelia.core.entry import (
     Address,
     ApprovalAsked,
@@ -24,7 +25,6 @@ from angelia.core.ids import CallId, ConversationId, DeliveryId
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log.transcript import Spending, Transcript
 from angelia.store.sql.database import Database
-from angelia.store.sql.day_sums import DAY_MS
 from angelia.store.tables.grants import Grants
 from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.outbox import Outbox

@@ -250,7 +250,7 @@ async def test_a_copying_that_is_killed_goes_on_and_every_export_is_equal(
         await fill(db, MANY)
         total = len((await held(db))["entries"])
     there = {"append.after_commit:1": 1000, "append.before_commit:2": 1000}.get(point, total)
-    already = f", {there} of them by a copying before"
+    already = f", {there:,} of them by a copying before"
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "ANGELIA_HOME": str(source.home)}
     words = ("store", "copy", source.name, target.name)
     last = "copy.before_log:1" if not target.address else "append.before_commit:6"
@@ -258,7 +258,7 @@ async def test_a_copying_that_is_killed_goes_on_and_every_export_is_equal(
     assert killed.status == -signal.SIGKILL, killed.stderr
     run = await nursery.run(words, environ)
     assert (run.status, run.stderr) == (0, ""), run.stderr
-    assert f"3 conversations ({total} entries{already}) copied to {target.name}, and equal." in run.stdout
+    assert f"3 conversations ({total:,} entries{already}) copied to {target.name}, and equal." in run.stdout
 
     async def exported(place: Place) -> dict[str, str]:
         told = {**environ, **({"ANGELIA_STORE": place.address} if place.address else {})}

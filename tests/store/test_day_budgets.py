@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from angelia.core import entry as e
+from angelia.core.days import DAY_MS
 from angelia.core.errors import Fenced
 from angelia.core.ids import ConversationId, new_conversation
 from angelia.core.principal import OWNER, Principal
@@ -11,7 +12,6 @@ from angelia.store.log.lease import Lease
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore
-from angelia.store.sql.day_sums import DAY_MS
 from angelia.store.tables.day_budgets import CapInReach, CapReached, DayBudget, DayBudgets
 from tests.store.leases import acquire
 from tests.store.words import answered

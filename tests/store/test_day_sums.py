@@ -2,6 +2,7 @@
 
 import pytest
 
+from angelia.core.days import DAY_MS
 from angelia.core.entry import AnyFact, ConversationOpened, ModelSaid, StopReason, Usage
 from angelia.core.ids import ConversationId
 from angelia.core.principal import ERASED, OWNER, Principal
@@ -10,7 +11,7 @@ from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore, StoreConnection
 from angelia.store.sql import upkeep
 from angelia.store.sql.database import Database
-from angelia.store.sql.day_sums import AS_SUMMED, COLUMNS, DAY_MS
+from angelia.store.sql.day_sums import AS_SUMMED, COLUMNS
 from angelia.store.tables.day_budgets import DayBudget, DayBudgets
 from angelia.store.tables.people import KnownPeople
 from angelia.store.tables.spendings import PaidFor, PaidIn, Spendings

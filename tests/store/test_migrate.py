@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from angelia.core.days import DAY_MS
 from angelia.core.errors import StoreError
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql import schema
 from angelia.store.sql.database import FILE, Database
-from angelia.store.sql.day_sums import COLUMNS, DAY_MS, IN_SQLITE
+from angelia.store.sql.day_sums import COLUMNS, IN_SQLITE
 from angelia.store.sql.migrate import STEPS, migrate
 from angelia.store.sql.schema import UNKEPT
 from angelia.store.tables.spendings import PaidFor, PaidIn, Spendings

@@ -3,10 +3,10 @@
 from msgspec import Struct
 
 from angelia.core import ending as end
+from angelia.core.days import day_of
 from angelia.core.ids import Clock
 from angelia.store.log.lease import Lease
 from angelia.store.tables.day_budgets import CapInReach, CapReached, DayBudget, DayBudgets
-from angelia.store.tables.spendings import DAY_MS
 
 LOOK_AGAIN_MS = 500
 """After how long a cap is looked at again that others' requests may reach."""
@@ -26,7 +26,7 @@ class DayMoney(Struct, frozen=True):
         Raises:
             Fenced: the lease was taken over.
         """
-        found = await self.sums.put_aside(lease, self.budgets, most, self.clock() // DAY_MS * DAY_MS)
+        found = await self.sums.put_aside(lease, self.budgets, most, day_of(self.clock()))
         if isinstance(found, CapReached):
             cap = f"${found.budget.most / 1e6:.4f}"
             return end.BudgetSpent(found.budget.name, f"${found.spent / 1e6:.4f}", cap)

@@ -10,6 +10,7 @@ from angelia.context.view import project
 from angelia.context.window_usage import contents, rows
 from angelia.core import entry as e
 from angelia.core.asked import shown_question
+from angelia.core.days import day_of
 from angelia.core.errors import BadInput
 from angelia.core.ids import short
 from angelia.core.moment import when
@@ -33,7 +34,7 @@ from angelia.service.command_port import (
     TerminalPort,
 )
 from angelia.service.conversation.listing import conversation_rows
-from angelia.service.conversation.session import DAY_MS, Session
+from angelia.service.conversation.session import Session
 from angelia.service.conversation.setups import setup_in_force
 from angelia.service.conversation.undo_command import undo_command
 from angelia.service.people.admission import an
@@ -139,7 +140,7 @@ async def usage(port: CommandPort, _: str) -> CommandTable:
     session, transcript, now = _conversation(port), port.services.transcript, port.services.clock()
     spent = [_spent("this conversation", await transcript.spent(session.owner, 0, session.conversation))]
     if port.may(CommandRight.OWNER):
-        spent.append(_spent("today (UTC), everywhere", await transcript.spent(port.person, now // DAY_MS * DAY_MS)))
+        spent.append(_spent("today (UTC), everywhere", await transcript.spent(port.person, day_of(now))))
     return CommandTable(tuple(spent))
 
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from angelia.context.system_notes import pins
+from angelia.core.days import DAY_MS
 from angelia.core.entry import ScheduleState
 from angelia.core.errors import NotFound, StoreBusy
 from angelia.core.ids import Clock, ConversationId
@@ -24,7 +25,6 @@ from angelia.store.sql.visibility import RECORDS
 from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.schedules import Schedules
 
-DAY_MS = 86_400_000
 _KEPT = "kept-conversation:"
 _ERASED = "retention-erased:"
 

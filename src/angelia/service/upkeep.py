@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
+from angelia.core.days import DAY_MS
 from angelia.core.errors import AngeliaError, StoreError
 from angelia.core.ids import Clock
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.handed_out import HandedOut
-from angelia.service.conversation.session import DAY_MS
 from angelia.service.log_places import name_in_log
 from angelia.service.people.copies import make_copies_anew
 from angelia.service.places.places import SandboxPlaces

@@ -25,9 +25,10 @@ from angelia.channels.whatsapp.memory import WhatsAppMemory
 from angelia.channels.whatsapp.receive import WhatsAppReader
 from angelia.channels.whatsapp.settings import WhatsAppSettings, WhatsAppWaits
 from angelia.channels.whatsapp.webhook import Keys, WhatsAppWebhook
+from angelia.core.days import DAY_MS
 from angelia.core.entry import Address
 
-DAY = 24 * 3600 * 1000
+DAY = DAY_MS
 """Milliseconds after which somebody may be asked to write once more."""
 
 KEPT = 20 * DAY

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from angelia.acp.faults import Fault
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
+from angelia.core.days import DAY_MS
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, call_that_asks
 from angelia.core.principal import OWNER
 from angelia.faces.acp import questions as q
 from angelia.faces.acp.incoming import Elicited, Permission
 from angelia.faces.acp.session_sender import Client
-from angelia.service.conversation.session import DAY_MS
 
 if TYPE_CHECKING:
     from angelia.service.conversation.session import Session

@@ -10,6 +10,8 @@ import msgspec
 from angelia.acp.faults import Fault
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
+from angelia.core.counts import counted
+from angelia.core.days import DAY_MS
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, sortable_id
 from angelia.core.principal import OWNER
@@ -21,7 +23,6 @@ from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import questions as q
 from angelia.faces.acp.session_sender import Client
 from angelia.policy.verdict import Allow, Ask, Deny, Trust
-from angelia.service.conversation.session import DAY_MS
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.connection_state import Ready
@@ -115,7 +116,7 @@ class Introductions:
                 connection.refuse(why or "the person said no")
         await connection.settled()
         status = "completed" if isinstance(connection.state, Ready) else "failed"
-        words = trouble(connection) or f"Connected: {len(connection.tools)} tools."
+        words = trouble(connection) or f"Connected: {counted(len(connection.tools), 'tool')}."
         self._tell([o.CallChanged(call.id, status=status, content=(o.AcpShown(o.AcpWords(words)),))])
 
     async def _answer(self, asked: e.ApprovalAsked, call: ToolCall) -> q.Meant:

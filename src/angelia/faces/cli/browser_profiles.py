@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput, NotFound
 from angelia.faces.cli.options import loaded_from, settings_options
 from angelia.faces.words.output import asked, echo
@@ -95,7 +96,7 @@ async def _login(url: str, name: str, sites: tuple[str, ...], given: dict[str, A
     if not kept_now.cookies and not kept_now.storage:
         why = f"Nothing was kept in {name}: no site of it has left a cookie, or stored anything."
         raise NotFound(why, then="Try again, or forget it.")
-    echo(f"The profile {name} keeps {len(kept_now.cookies)} cookies of {', '.join(held.origins)}.", err=True)
+    echo(f"The profile {name} keeps {counted(len(kept_now.cookies), 'cookie')} of {', '.join(held.origins)}.", err=True)
     return 0
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from angelia.core.counts import counted
 from angelia.core.ids import short
 from angelia.core.principal import OWNER
 from angelia.faces.cli.options import open_app, settings_options
@@ -38,8 +39,6 @@ async def _fork(part: str, at: int, given: dict[str, Any], *, files: bool) -> in
         echo(f"angelia: {sentence}", err=True)
     echo(made)
     where = f"{summary.sandbox}, {summary.workspace}"
-    echo(
-        f"angelia: it has {summary.last_seq} entries and works in {where}; angelia chat --resume {short(made)}",
-        err=True,
-    )
+    entries = counted(summary.last_seq, "entry")
+    echo(f"angelia: it has {entries} and works in {where}; angelia chat --resume {short(made)}", err=True)
     return 0

@@ -7,6 +7,7 @@ from typing import Any
 import click
 import msgspec
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.ids import SHORT, short
 from angelia.core.moment import when
@@ -127,14 +128,15 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
 
 
 def _notes(count: int) -> str:
-    return f"{count} note{'s' * (count > 1)} that {'were' if count > 1 else 'was'} made in it"
+    return f"{counted(count, 'note')} that {'were' if count > 1 else 'was'} made in it"
 
 
 def _sure(conversation: str, count: int, learnt: int) -> bool:
     if not sys.stdin.isatty():
         raise BadInput("Deleting asks twice, and nobody is here to answer.", then="Scripts say --yes-really.")
     went = f" {_notes(learnt).capitalize()} go{'es' * (learnt == 1)} with it." if learnt else ""
-    if not sure(f"Erase the conversation {short(conversation)} ({count} entries)?{went} This cannot be undone."):
+    entries = counted(count, "entry")
+    if not sure(f"Erase the conversation {short(conversation)} ({entries})?{went} This cannot be undone."):
         return False
     typed = asked(f"To be sure, type the last {LAST} characters of {conversation}", err=True)
     return typed.strip().lower() == conversation[-LAST:]

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from angelia.core.counts import counted
 from angelia.core.ids import wall_clock
 from angelia.core.unambiguous import unambiguous_line
 from angelia.faces.cli.options import open_app, settings_options
@@ -16,7 +17,7 @@ from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo, echo_json
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
-from angelia.service.imports.account import FileVerdict, ImportAccount, account_rows, counted
+from angelia.service.imports.account import FileVerdict, ImportAccount, account_rows
 from angelia.service.imports.agents import AGENTS
 from angelia.service.imports.beginning import beginnings
 from angelia.service.imports.home_import import HomeImport
@@ -82,8 +83,8 @@ async def _import(agent: OldAgent, path: Path, as_json: bool, given: dict[str, A
             echo_json(msgspec.json.encode(file))
         return 0
     counts = Counter(file.verdict for file in account.files)
-    counted = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in FileVerdict)
-    echo(f"{agent.title}, {unambiguous_line(str(home.path))}: {len(account.files):,} files, {counted}\n")
+    taken = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in FileVerdict)
+    echo(f"{agent.title}, {unambiguous_line(str(home.path))}: {counted(len(account.files), 'file')}, {taken}\n")
     echo("\n".join(table(account_rows(account.files), screen().columns * sys.stdout.isatty())))
     echo("\n" + "\n".join(_next(agent, account, dry=given["dry"])))
     return 0

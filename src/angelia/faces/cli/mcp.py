@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.text import one_line
 from angelia.faces.cli.mcp_adding import add, remove
@@ -183,10 +184,10 @@ async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
             served = await app.served.there(found)
             count = len(served)
             offers = connection.offers
-            counted = ((count, "skill"), (len(offers.resources), "resource"), (len(offers.prompts), "prompt"))
-            more = [f"a {what}" if number == 1 else f"{number} {what}s" for number, what in counted if number]
+            serving = ((count, "skill"), (len(offers.resources), "resource"), (len(offers.prompts), "prompt"))
+            more = [f"a {what}" if number == 1 else f"{number} {what}s" for number, what in serving if number]
             serves = f", and serves {', '.join(more)}" if more else ""
-            lines = [f"answers after {took:.1f} s and brings {len(connection.tools)} tools{serves}"]
+            lines = [f"answers after {took:.1f} s and brings {counted(len(connection.tools), 'tool')}{serves}"]
             lines += [f"{tool.name}\n    {tool.description}" for tool in found.servers.tools(())[0]]
             lines += [f"{skill.name}\n    {skill.fault or skill.description}" for skill in served]
             lines += [resource.line for resource in offers.resources]

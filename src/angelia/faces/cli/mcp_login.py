@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import echo
@@ -40,9 +41,11 @@ async def _login(name: str, given: dict[str, Any]) -> int:
                 count = await logged_in_at(app.mcp_sources, name, person, client)
         kept = await asyncio.to_thread(app.mcp_sources.logins.read, name)
         if kept is None:
-            echo(f"{name} wants no login; it has {count} tools.")
+            echo(f"{name} wants no login; it has {counted(count, 'tool')}.")
             return 0
-        echo(f"Logged in at {name}: {count} tools. The login is kept in {app.mcp_sources.logins.path(name)}.")
+        echo(
+            f"Logged in at {name}: {counted(count, 'tool')}. The login is kept in {app.mcp_sources.logins.path(name)}."
+        )
     finally:
         await app.close()
     return 0

@@ -86,7 +86,8 @@ def loaded_from(given: dict[str, Any]) -> Loaded:
 
 
 async def open_to_read(given: dict[str, Any]) -> "StoredHome":
-    """The home that these options ask for, to be read alone. What its log has lost is said on stderr.
+    """The home that these options ask for, to be read alone, garbage collected as in `open_app`: what is followed is
+    so for months. What its log has lost is said on stderr.
 
     Raises:
         StoreError: it cannot be read.
@@ -96,6 +97,7 @@ async def open_to_read(given: dict[str, Any]) -> "StoredHome":
     home = StoredHome.open(loaded_from(given))
     for sentence in await home.lost():
         echo(f"angelia: {sentence} `angelia store verify` says more.", err=True)
+    _collect_circles()
     return home
 
 
@@ -106,6 +108,10 @@ async def open_app(given: dict[str, Any]) -> "App":
     from angelia.service.app import App
 
     app = await App.open_alone(loaded_from(given))
+    _collect_circles()
+    return app
+
+
+def _collect_circles() -> None:
     gc.freeze()
     gc.enable()
-    return app

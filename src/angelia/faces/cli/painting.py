@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from angelia.core.days import day_of
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
 from angelia.core.text import numbered
@@ -67,8 +68,7 @@ async def _demand_money(app: "App") -> None:
     from angelia.context.usage_meter import money
 
     cap = app.loaded.config.limits.day_cost
-    day = 86_400_000
-    spent = (await app.transcript.spent(OWNER, time.time_ns() // 1_000_000 // day * day)).cost
+    spent = (await app.transcript.spent(OWNER, day_of(time.time_ns() // 1_000_000))).cost
     if cap and spent >= cap * 1e6:
         what = f"{money(spent)} were spent today, and the cap is ${cap:g}"
         raise BadInput(f"Nothing was asked and nothing paid: {what}.", then="Raise limits.day_cost, or wait.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from angelia.core.counts import counted
 from angelia.core.entry import AdminAct
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.moment import when
@@ -47,7 +48,7 @@ async def _list(given: dict[str, Any]) -> int:
     rows = [
         (
             str(one.principal),
-            f"{_many(one.conversations, 'conversation')}, last {when(one.last_at)}",
+            f"{counted(one.conversations, 'conversation')}, last {when(one.last_at)}",
             roles.get(one.principal, ""),
             await _spent(app, one.principal),
         )
@@ -120,10 +121,14 @@ async def _export(who: Principal, output: Path, given: dict[str, Any]) -> int:
             exported = await app.person_export.write(who, output.expanduser())
     finally:
         await app.close()
-    conversations = _many(exported.conversations, "conversation")
-    echo(f"{output}: {conversations}, {_many(exported.entries, 'entry')}, {_many(exported.files, 'file')} of {who}.")
+    conversations = counted(exported.conversations, "conversation")
+    echo(
+        f"{output}: {conversations}, {counted(exported.entries, 'entry')}, {counted(exported.files, 'file')} of {who}."
+    )
     if exported.missing:
-        echo(f"{_many(len(exported.missing), 'file')} they refer to are not there any more; `person.json` names them.")
+        echo(
+            f"{counted(len(exported.missing), 'file')} they refer to are not there any more; `person.json` names them."
+        )
     return 0
 
 
@@ -149,7 +154,7 @@ async def _erase(who: Principal, how: tuple[bool, bool], given: dict[str, Any]) 
             counts = (await app.person_erasure.preview(who)).counts
         echo(f"Of {who} there is: {_counted(counts)}.", err=not dry_run)
         if counts.mixed:
-            turns = _many(counts.mixed, "turn")
+            turns = counted(counts.mixed, "turn")
             echo(f"In {turns} others were heard, too: what was answered there stays.", err=not dry_run)
         if dry_run:
             return 0
@@ -190,13 +195,8 @@ async def _erased(app: App, who: Principal) -> int:
 
 
 def _counted(counts: Counts) -> str:
-    own = f"{_many(counts.own, 'conversation')} of their own ({_many(counts.entries, 'entry')})"
-    return f"{own}, {_many(counts.said + counts.answered, 'entry')} in {counts.shared} of others"
-
-
-def _many(count: int, what: str) -> str:
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{count} {what if count == 1 else plural}"
+    own = f"{counted(counts.own, 'conversation')} of their own ({counted(counts.entries, 'entry')})"
+    return f"{own}, {counted(counts.said + counts.answered, 'entry')} in {counts.shared} of others"
 
 
 def _sure(who: Principal) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from angelia.core.days import DAY_MS
 from angelia.core.ids import short
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
@@ -13,7 +14,7 @@ from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
-from angelia.service.retention import DAY_MS, Over, Retention
+from angelia.service.retention import Over, Retention
 
 
 @click.group(

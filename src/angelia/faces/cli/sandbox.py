@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from angelia.context.media_forms import size_words
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.ids import short
 from angelia.core.text import one_line
@@ -227,7 +228,7 @@ async def _prune(yes: bool, given: dict[str, Any]) -> int:
         return _left("Nothing was removed.")
     await end_all(unused)
     await remove_homes(homes)
-    _note(f"{len(unused)} sandboxes are ended, {len(homes)} folders removed.")
+    _note(f"{counted(len(unused), 'sandbox')} ended, {counted(len(homes), 'folder')} removed.")
     await app.close()
     return 0
 
@@ -251,7 +252,7 @@ def _arrived(moved: Moved | Carried, verb: str) -> int:
             for line in moved.left[:20]:
                 _note(f"left out: {line}")
             more = f"; {len(moved.left)} left out" if moved.left else ""
-            _note(f"{moved.path}: {moved.files} files, {size_words(moved.size)}, whole{more}")
+            _note(f"{moved.path}: {counted(moved.files, 'file')}, {size_words(moved.size)}, whole{more}")
     return 0
 
 

@@ -11,6 +11,7 @@ import click
 from angelia.context.usage_meter import UsageMeter, money
 from angelia.core import entry as e
 from angelia.core.codec import to_json_line
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, short
 from angelia.core.moment import when
@@ -174,7 +175,7 @@ async def _trajectories(ids: Sequence[str], form: str, output: Path | None, give
         hand_over(data)
     else:
         write_new(output, data)
-        echo(f"written to {output} ({len(ids)} conversations)", err=True)
+        echo(f"written to {output} ({counted(len(ids), 'conversation')})", err=True)
     return 0
 
 
@@ -193,7 +194,7 @@ async def _export(part: str, form: str, output: Path | None, given: dict[str, An
         hand_over(data) if form == "md" else echo_json(data.rstrip(b"\n"))
     else:
         write_new(output, data)
-        echo(f"written to {output} ({len(entries)} entries)", err=True)
+        echo(f"written to {output} ({counted(len(entries), 'entry')})", err=True)
     return 0
 
 

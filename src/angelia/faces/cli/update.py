@@ -11,6 +11,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from angelia.core.counts import counted
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.version import PACKAGE_VERSION
@@ -199,5 +200,5 @@ def _leaving(found: Installation, home: Path, unit: ServiceUnit | None) -> list[
     size = sum(path.lstat().st_size for path in home.rglob("*") if path.is_file())
     lines.append(f"  {home}    # conversations, files, settings, keys: {size / 1e6:.0f} MB")
     if backups.is_dir():
-        lines.append(f"  {backups}    # {len(list(backups.glob('angelia-*')))} backups")
+        lines.append(f"  {backups}    # {counted(len(list(backups.glob('angelia-*'))), 'backup')}")
     return lines

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
@@ -40,9 +41,9 @@ async def _verify(given: dict[str, Any]) -> int:
     for problem in problems:
         echo(problem)
     if count:
-        echo(f"{count} files ({size / 1e6:.1f} MB) belong to no conversation; they are swept out after a day.")
+        echo(f"{counted(count, 'file')} ({size / 1e6:.1f} MB) of no conversation: to be swept out after a day.")
     if aside:
-        echo(f"{aside} files lie in the trash, for 30 days.")
+        echo(f"In the trash, for 30 days: {counted(aside, 'file')}.")
     if not problems:
         echo(f"{home.loaded.config.store or home.loaded.home} is in order.")
     return 1 if problems else 0
@@ -92,8 +93,9 @@ async def _copy_log(places: tuple[str, str], given: dict[str, Any]) -> int:
     loaded = loaded_from(given)
     with working("copying the log") as told:
         copied = await copy_log_to(loaded, os.environ, places, told)
-    already = f", {copied.before} of them by a copying before" if copied.before else ""
-    echo(f"{copied.conversations} conversations ({copied.entries} entries{already}) copied to {places[1]}, and equal.")
+    already = f", {copied.before:,} of them by a copying before" if copied.before else ""
+    conversations, entries = counted(copied.conversations, "conversation"), counted(copied.entries, "entry")
+    echo(f"{conversations} ({entries}{already}) copied to {places[1]}, and equal.")
     setting = "remove `store` from" if places[1] == HOME else f'write store = "{places[1]}" at the top of'
     echo(f"To use it there, {setting} {loaded.home}/config.toml")
     echo("before anything is begun: whatever is said where it lay is not carried over. Nothing was removed there.")
@@ -110,7 +112,8 @@ async def _copy_files(to: str, given: dict[str, Any]) -> int:
     source = blobs_of(here, app.environ, known, named)
     with working("copying files"):
         copied = await upkeep.copy_blobs(app.db, source, blobs_of(elsewhere, app.environ, known, named))
-    echo(f"{copied.count} files ({copied.size / 1e6:.1f} MB) copied to {to}, {copied.there} were there already.")
+    files = f"{counted(copied.count, 'file')} ({copied.size / 1e6:.1f} MB)"
+    echo(f"{files} copied to {to}; there already: {copied.there}.")
     setting = f'write blobs = "{to}" at the top of' if elsewhere.config.blobs else "remove `blobs` from"
     echo("To use them there, end what runs, copy once more for what was stored meanwhile, and")
     echo(f"{setting} {loaded.home}/config.toml. Nothing was removed where they lie now.")
@@ -135,7 +138,7 @@ async def _accept(given: dict[str, Any]) -> int:
         db.close()
     for sentence in given_up:
         echo(sentence)
-    echo(f"From now on the log counts as it is ({len(given_up)} conversations are not what they were).")
+    echo(f"From now on the log counts as it is ({counted(len(given_up), 'conversation')} other than before).")
     return 0
 
 
@@ -158,6 +161,7 @@ async def _salvage(folder: Path, given: dict[str, Any]) -> int:
         saved = await save(loaded.home, folder.expanduser(), blobs_of(loaded, os.environ, nothing_known))
     for sentence in saved.lost:
         echo(sentence)
-    echo(f"Saved to {folder}: {saved.conversations} conversations, {saved.entries} entries. ", end="")
-    echo(f"{len(saved.lost)} things were lost." if saved.lost else "Nothing was lost.")
+    conversations, entries = counted(saved.conversations, "conversation"), counted(saved.entries, "entry")
+    echo(f"Saved to {folder}: {conversations}, {entries}. ", end="")
+    echo(f"Lost: {counted(len(saved.lost), 'thing')}." if saved.lost else "Nothing was lost.")
     return 1 if saved.lost else 0

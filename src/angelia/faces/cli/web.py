@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from angelia.core.counts import counted
 from angelia.faces.cli.api_keys import keys
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.web_password import password
@@ -41,7 +42,7 @@ async def _web(listen: str | None, given: dict[str, Any], *, opens: bool, log_ou
     door = WebDoor(app, lambda offline: look_through(app, offline=offline))
     if log_out:
         count = await door.logins.log_everybody_out()
-        echo(f"{count} login{'s' * (count != 1)} ended.", err=True)
+        echo(f"{counted(count, 'login')} ended.", err=True)
     if served:  # by a gateway, or in another terminal: what is missing is a link
         _show(link_at(served.address, await door.logins.new_code()), opens=opens)
         await app.close()

@@ -18,7 +18,7 @@ from angelia.service.conversation.listing import conversation_rows
 from angelia.service.notes.explanation import HEAD as NOTES_HEAD
 from angelia.service.notes.explanation import explained, note_row
 from angelia.service.notes.note_changes import note_of
-from angelia.service.past.conversation_past import day_of
+from angelia.service.past.conversation_past import day_named
 from angelia.service.past.find_past import find_past
 from angelia.service.past.words import found_in_words, passage_line
 from angelia.service.receipts import receipt_rows
@@ -113,7 +113,8 @@ class OfferedTool(Struct, frozen=True):
 async def _search(app: App, given: Struct) -> str:
     assert isinstance(given, SearchPastRequest)
     question = PastQuestion(given.query, given.since, given.before, given.folder, given.kind)
-    within = Within(OWNER, since=day_of(given.since), before=day_of(given.before), folder=given.folder, kind=given.kind)
+    since, before = day_named(given.since), day_named(given.before)
+    within = Within(OWNER, since=since, before=before, folder=given.folder, kind=given.kind)
     found = await find_past(app.db, within, given.query, given.limit, app.reranking)
     return found_in_words(found.found, question, found.told)
 

@@ -10,11 +10,12 @@ from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.asked import shown_question
+from angelia.core.days import DAY_MS
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, ConversationId
 from angelia.core.principal import OWNER
 from angelia.faces.words.questions import No, Yes
-from angelia.service.conversation.session import DAY_MS, Session
+from angelia.service.conversation.session import Session
 
 
 class Question(Struct, frozen=True):

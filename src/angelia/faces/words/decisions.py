@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from angelia.core import entry as e
+from angelia.core.counts import counted
 from angelia.core.unambiguous import unambiguous_line
 from angelia.store.log.audit_trail import Decision
 
@@ -21,13 +22,13 @@ def decision_words(fact: Decision) -> str:
         case e.ScheduleChanged(state=state):
             return f"schedule {state}"
         case e.FilesTakenBack(count=count):
-            return f"took back changes to {count} files"
+            return f"took back changes to {counted(count, 'file')}"
         case e.DeliveryLetBe():
             return "let a delivery be"
         case e.CancelAsked():
             return "stopped a turn"
         case e.WordsErased(count=count):
-            return f"erased somebody's words from {count} entries"
+            return f"erased somebody's words from {counted(count, 'entry')}"
         case e.Administered(act=act, about=about, person=person):
             of = f" {unambiguous_line(str(person))}" if person else ""
             return f"{act.replace('_', ' ')}{of}{f': {unambiguous_line(about)}' if about else ''}"

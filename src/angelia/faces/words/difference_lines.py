@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from angelia.core.counts import counted
 from angelia.core.text import one_line
 from angelia.service.replays.differences import LogStep, StepRange
 
@@ -20,7 +21,7 @@ def difference_lines(ranges: Sequence[StepRange], *, most: int = _MOST) -> Itera
 
 
 def _count(number: int) -> str:
-    return f"{number} step{'s' * (number != 1)}"
+    return counted(number, "step")
 
 
 def _at(step: LogStep) -> str:

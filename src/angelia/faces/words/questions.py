@@ -5,7 +5,6 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.asked import shown_question
 
-DAY_MS = 86_400_000
 REMEMBERED_DAYS = 30
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Media, ReplyPart, Text, Thinking, ToolCall
+from angelia.core.counts import counted
 from angelia.core.failure import FailureKind
 from angelia.core.ids import CallId
 from angelia.core.sentences import sentence
@@ -244,7 +245,7 @@ def _gone(fact: e.BytesLetGo | e.WordsErased | e.WorkspaceMoved | e.MessageTaken
     if isinstance(fact, e.WorkspaceMoved):
         return f"its folder is gone: it goes on in {fact.workspace}"
     if isinstance(fact, e.WordsErased):
-        return f"what somebody had said was erased from {fact.count} entries"
+        return f"what somebody had said was erased from {counted(fact.count, 'entry')}"
     what = ", ".join(dict.fromkeys(one.what for one in fact.pictures))
     return f"no longer kept after {fact.hours} hours, since nobody was sent, pinned or named it: {what}"
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
+from angelia.core.days import DAY_MS
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
 from angelia.core.person_role import PersonRole
@@ -51,7 +52,7 @@ One that works on this machine holds none.
 """
 _OTHER_DESCRIPTORS = 100
 """Open files of the rest of the process: the store, connections, what is being sent and received."""
-UNUSED_MS = 86_400_000
+UNUSED_MS = DAY_MS
 """How long one stays open that nobody uses, such as one that was left by `/new`; it is opened again when it is."""
 _AFTER_A_FAULT_S = 5.0
 _FOLDER_ELSEWHERE = (

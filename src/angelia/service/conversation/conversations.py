@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.core import entry as e
+from angelia.core.days import day_of
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import CallId, Clock, ConversationId, new_conversation
 from angelia.core.principal import OWNER, Principal
@@ -27,7 +28,7 @@ from angelia.service.conversation.mcp_tools import ConversationServers, McpSourc
 from angelia.service.conversation.own_call import own_call
 from angelia.service.conversation.program_tools import tools_of_program
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
-from angelia.service.conversation.session import DAY_MS, Session
+from angelia.service.conversation.session import Session
 from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
 from angelia.service.conversation.workplace import Workplace, WorkplaceDeps, workplace
 from angelia.service.delegation.children import Children, ChildSources
@@ -371,7 +372,7 @@ class Conversations:
     async def _may_spend(self, session: Session) -> bool:
         """Whether the caps of the day leave room for more."""
         limits, spent = self._deps.loaded.config.limits, await self._deps.budgets.spent(session.owner)
-        today = await self._deps.transcript.spent(OWNER, self._deps.clock() // DAY_MS * DAY_MS)
+        today = await self._deps.transcript.spent(OWNER, day_of(self._deps.clock()))
         within = not limits.day_cost or today.cost < limits.day_cost * 1e6
         return not spent and within and (not limits.day_tokens or today.tokens < limits.day_tokens)
 

@@ -7,11 +7,12 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core import entry as e
+from angelia.core.days import DAY_MS
 from angelia.core.ids import Clock, ConversationId
 from angelia.store.tables.key_value import KeyValue
 
 _PREFIX = "handed-out:"
-KEPT_MS = 30 * 24 * 3600 * 1000
+KEPT_MS = 30 * DAY_MS
 """A client that has not come back for a month has forgotten the id."""
 
 

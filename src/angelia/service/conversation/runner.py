@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from angelia.core import entry as e
+from angelia.core.days import day_of
 from angelia.core.errors import Fenced, NotFound, StoreError
 from angelia.engine import machine as m
 from angelia.engine.background import lose
@@ -15,7 +16,6 @@ from angelia.store.log.lease import HeldElsewhere, Lease
 from angelia.store.log.transcript import Spending, Transcript
 from angelia.store.port import LogStore
 
-_DAY_MS = 86_400_000
 _HELD_RETRY_S = 1.0
 
 
@@ -107,7 +107,7 @@ class TurnRunner:
     async def _drive(self, driver: TurnDriver, *, expected: bool) -> m.Rest:
         """Drive with the lease; a conversation that somebody else drives is looked at again a moment later."""
         later = m.Rest(self._clock() + int(_HELD_RETRY_S * 1000))
-        today = self._clock() // _DAY_MS * _DAY_MS
+        today = day_of(self._clock())
         try:
             lease, news, spent = await self._transcript.take_up(
                 self._log.conversation, self._holder, len(self._log.entries), today

@@ -25,9 +25,6 @@ from angelia.service.conversation.worked_folder import WorkedFolder
 from angelia.store.log.transcript import Transcript
 from angelia.store.port import LogStore
 
-DAY_MS = 86_400_000
-
-
 Around = Callable[[Sandbox], Sandbox]
 """What a door puts around a conversation's sandbox, so that it is used in another way; nothing, if it is itself."""
 

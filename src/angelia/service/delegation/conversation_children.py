@@ -8,6 +8,7 @@ from shutil import which
 from angelia.context.in_view import InViewFold
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.days import day_of
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import CallId, ConversationId, sortable_id
 from angelia.core.principal import ANGELIA, OWNER
@@ -15,7 +16,6 @@ from angelia.core.text import clean
 from angelia.engine.allowed_tools import skills_in_use
 from angelia.engine.caps import money_left
 from angelia.sandboxes.registry import works_here
-from angelia.service.conversation.session import DAY_MS
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.delegation.children import Children
 from angelia.service.delegation.plan import Means, Planned, plan
@@ -97,7 +97,7 @@ class ConversationChildren:
         sources, parent = self._children.sources, self._parent
         config, turn = sources.config, self._parent.turn
         now = parent.log.entries[-1].at
-        today = await sources.transcript.spent(OWNER, now // DAY_MS * DAY_MS)
+        today = await sources.transcript.spent(OWNER, day_of(now))
         caps = turn_caps(limits_for(config, parent.owner, limits_in(config, parent.door, parent.terms)))
         left = money_left(turn, caps, max(today.cost - turn.cost, 0))
         theirs = await sources.budgets.left(parent.owner)

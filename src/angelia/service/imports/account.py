@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from angelia.core.counts import counted
 from angelia.core.unambiguous import unambiguous_line
 
 
@@ -48,15 +49,6 @@ class ImportAccount(Struct):
         self.files.append(FileAccount(unambiguous_line(path), verdict, unambiguous_line(why)))
 
 
-def counted(count: int, what: str) -> str:
-    """So many of something, which is given in the singular.
-
-    >>> counted(1, "note"), counted(2000, "note")
-    ('1 note', '2,000 notes')
-    """
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
 def account_rows(files: Sequence[FileAccount]) -> list[tuple[str, str, str]]:
     """Rows for people: verdict, path, why; files of a folder that share verdict and reason are one row.
 
@@ -74,6 +66,6 @@ def account_rows(files: Sequence[FileAccount]) -> list[tuple[str, str, str]]:
             rows.append((str(verdict), found[0].path, why))
         else:
             where = f"{top}/" if top else "at the top"
-            rows.append((str(verdict), f"{where} ({len(found):,} files)", why))
+            rows.append((str(verdict), f"{where} ({counted(len(found), 'file')})", why))
     order = [str(verdict) for verdict in FileVerdict]
     return sorted(rows, key=lambda row: (order.index(row[0]), row[1]))

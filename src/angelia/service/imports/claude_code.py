@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from angelia.service.imports.account import counted
+from angelia.core.counts import counted
 from angelia.service.imports.json_values import (
     argument_text,
     broken_lines,

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from angelia.core.counts import counted
 from angelia.core.entry import NoteKind
 from angelia.core.errors import UNREADABLE, BadInput
-from angelia.service.imports.account import counted
 from angelia.service.imports.json_values import (
     argument_text,
     broken_lines,

@@ -9,10 +9,11 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.core.counts import counted
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.core.text import one_line
-from angelia.service.imports.account import FileVerdict, ImportAccount, counted
+from angelia.service.imports.account import FileVerdict, ImportAccount
 from angelia.service.imports.old_home import HomeFile, OldHome, UnreadableFile, fits
 from angelia.service.imports.port import (
     HomeRule,
@@ -119,8 +120,8 @@ class HomeImport:
         ruled = [self._ruled(file) for file in files]
         if not any(one.rule and one.rule.read and not one.file.why for one in ruled):
             raise BadInput(
-                f"{self._home.path} does not look like a home of {self._agent.title}: of {len(files):,} files none is "
-                "one that it keeps something in.",
+                f"{self._home.path} does not look like a home of {self._agent.title}: of {counted(len(files), 'file')} "
+                "none is one that it keeps something in.",
                 then=f"Name the folder that was {self._agent.usual} in its person's home.",
             )
         skills = self._skill_folders(files)

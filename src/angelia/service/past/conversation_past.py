@@ -53,8 +53,8 @@ class ConversationPast:
         return Within(
             owner=self._session.owner,
             chat=chat_of(self._session) if answers_in_group(self._session) else None,
-            since=day_of(question.since),
-            before=day_of(question.before),
+            since=day_named(question.since),
+            before=day_named(question.before),
             folder=question.folder,
             kind=question.kind,
             own=self._session.conversation,
@@ -62,7 +62,7 @@ class ConversationPast:
         )
 
 
-def day_of(text: str) -> int:
+def day_named(text: str) -> int:
     """When a day begins, Unix milliseconds by UTC; 0 for none.
 
     Raises:

@@ -8,6 +8,7 @@ from functools import reduce
 
 from msgspec.structs import replace
 
+from angelia.core.days import day_of
 from angelia.core.ids import Clock
 from angelia.core.principal import Principal
 from angelia.engine.day_money import DayMoney
@@ -15,7 +16,6 @@ from angelia.service.settings.config import Caps, Config, PersonTerms
 from angelia.service.settings.rules import tighter
 from angelia.store.port import LogStore
 from angelia.store.tables.day_budgets import DayBudget, DayBudgets
-from angelia.store.tables.spendings import DAY_MS
 
 
 def terms_of(config: Config, who: Principal) -> tuple[PersonTerms, ...]:
@@ -74,7 +74,7 @@ class Budgets:
 
     async def today(self, budget: DayBudget) -> int:
         """What they have cost today, millionths of a US dollar."""
-        return await self._sums.cost(budget, self._clock() // DAY_MS * DAY_MS)
+        return await self._sums.cost(budget, day_of(self._clock()))
 
     async def left(self, who: Principal) -> int | None:
         """Millionths of a US dollar that their conversations may still cost today; None without a cap of theirs."""

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.counts import counted
+from angelia.core.days import DAY_MS
 from angelia.core.errors import BadInput
 from angelia.core.ids import Clock, ConversationId, delivery_id, new_conversation, short
 from angelia.core.principal import OWNER, Principal
@@ -36,7 +38,7 @@ MOST = 1000
 LONGEST_TEXT = 8_000
 _LONGEST_WHEN = 9
 """Words of a time, at most."""
-_SHOWN_DONE_MS = 7 * 86_400_000
+_SHOWN_DONE_MS = 7 * DAY_MS
 """How long one whose only time has come is listed."""
 DONE = "done"
 WHEN_IT_COMES = "when it comes"
@@ -179,7 +181,7 @@ class ScheduleService(Struct, frozen=True):
             count, first, last = count + 1, first or at, at
         missed = [e.OccurrencesMissed(first, last, count, "it was paused")] if count else []
         await self._append(schedule, *missed, e.ScheduleChanged(e.ScheduleState.ACTIVE, by))
-        again = f" {count} times were missed meanwhile." if count else ""
+        again = f" {counted(count, 'time')} missed meanwhile." if count else ""
         due = following(said.when, said.zone, said.since, now)
         coming = WHEN_IT_COMES if isinstance(said.when, FromOutside) else "never"
         return f"Goes on: {short(schedule.id)}, next {shown(due, said.zone) if due else coming}.{again}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.core.days import DAY_MS
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import Clock
 from angelia.core.principal import Principal
@@ -19,10 +20,8 @@ from angelia.skills.places import SkillOwner
 from angelia.skills.skill import Skill, read_skill
 from angelia.store.tables.seen_skills import SeenFile, SeenSkills, SkillAnswer
 
-UNUSED_MS = 60 * 24 * 3600 * 1000
+UNUSED_MS = 60 * DAY_MS
 """Without use for so long, a skill is no longer named in the prompt; it stays where it is, and stays pinned."""
-
-_DAY_MS = 24 * 3600 * 1000
 
 
 class SkillState(StrEnum):
@@ -128,7 +127,7 @@ class Skills:
     async def used(self, judged: JudgedSkill) -> None:
         """It was used now; noted once a day."""
         now = self._clock()
-        if judged.answer and now - judged.answer.used > _DAY_MS:
+        if judged.answer and now - judged.answer.used > DAY_MS:
             await self._seen.put(replace(judged.answer, used=now), seen_files(judged.skill.content))
 
     def _reading(self, folder: Path) -> Skill:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from angelia.core import codec
+from angelia.core.days import day_of
 from angelia.core.entry import (
     AnyFact,
     ConversationOpened,
@@ -32,7 +33,6 @@ from angelia.store.log.repeats import is_repeat
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import Job, LogStore, StoreConnection
 from angelia.store.portable import ends_with
-from angelia.store.sql.day_sums import day_of
 from angelia.store.sql.schema import MINUTE_MS, SPOKEN
 from angelia.store.sql.tips import Tip
 from angelia.store.sql.visibility import APART, AUDIT, visible_to

@@ -8,17 +8,7 @@ milliseconds. A price that nobody knows is counted as `unpriced`, and adds nothi
 The statements are those of SQLite and PostgreSQL alike. In both nobody else writes meanwhile, so no row is waited for.
 """
 
-DAY_MS = 86_400_000
-
-
-def day_of(moment: int) -> int:
-    """When the day of a moment began.
-
-    >>> day_of(1_700_000_000_000)
-    1699920000000
-    """
-    return moment // DAY_MS * DAY_MS
-
+from angelia.core.days import DAY_MS
 
 _COUNTS = (
     "requests INTEGER NOT NULL, cost INTEGER NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL,"

@@ -7,11 +7,11 @@ them; and what a dead process had put aside ends with its lease.
 
 from msgspec import Struct
 
+from angelia.core.days import day_of
 from angelia.core.principal import Principal
 from angelia.store.log import lease as leases
 from angelia.store.log.lease import Lease
 from angelia.store.port import LogStore, StoreConnection
-from angelia.store.sql.day_sums import day_of
 
 
 class DayBudget(Struct, frozen=True):

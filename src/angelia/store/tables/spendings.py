@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from angelia.core.days import DAY_MS, day_of
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
 from angelia.store.port import LogStore, StoreConnection
-from angelia.store.sql.day_sums import DAY_MS, day_of
 from angelia.store.sql.visibility import visible_to
 
 __all__ = ["DAY_MS", "PaidFor", "PaidIn", "Spendings"]

@@ -12,13 +12,14 @@ import mcp_types as types
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 
+from angelia.core.days import DAY_MS
 from angelia.core.text import clean, one_line
 from angelia.tools.mcp.task_look import TaskLook, TaskTaken, pause_of
 from mcp import Client
 
 VERSION = "2025-11-25"
 
-KEPT_MS = 86_400_000
+KEPT_MS = DAY_MS
 """Milliseconds for which a server is asked to keep a task: a day, since whoever follows it may be away."""
 
 _TASK = "angelia/task"

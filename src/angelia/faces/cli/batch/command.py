@@ -12,6 +12,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.text import one_line
 from angelia.faces.cli import exits
@@ -181,7 +182,8 @@ def _tell(plan: "BatchPlan", runner: "BatchRunner", *, as_json: bool, stopped: b
     elif runner.results:
         echo("\n".join(result_table(runner.results)))
     if runner.found:
-        echo(f"angelia: {runner.found} results were there from before; nothing was paid for them again.", err=True)
+        were = f"{counted(runner.found, 'result')} {'was' if runner.found == 1 else 'were'} there from before"
+        echo(f"angelia: {were}; nothing was paid for again.", err=True)
     reasons: dict[str, int] = {}
     for why in runner.left.values():
         reasons[why] = reasons.get(why, 0) + 1

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
+from angelia.core.days import DAY_MS
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import wall_clock
 from angelia.core.principal import OWNER
@@ -36,7 +37,7 @@ from angelia.faces.cli.chat.own_commands import OwnCommands, own_command
 from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.cli.chat.taken_back import name_of, to_be_written_anew
 from angelia.faces.cli.open_conversation import session_for
-from angelia.faces.words.questions import DAY_MS, NewMessage, No, Yes, meant
+from angelia.faces.words.questions import NewMessage, No, Yes, meant
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
 from angelia.policy.approvers import owner_at
 from angelia.sandboxes.registry import ELSEWHERE, works_here
@@ -358,7 +359,7 @@ class ChatApp:
             case BreakKey():
                 if await self._stop():
                     return
-                left_out = f"{len(self.attached_names)} attached files are left out; " if self.attached else ""
+                left_out = "what was attached is left out; " if self.attached else ""
                 self._let_go_of_attached()
                 self.screen.note(f"{left_out}Ctrl-C once more leaves")
             case EndKey():

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from angelia.core import entry as e
 from angelia.core.content import MediaKind
 from angelia.core.crash import crash_point
+from angelia.core.days import day_of
 from angelia.core.errors import AngeliaError, ConfigError, PerhapsPaid
 from angelia.core.principal import OWNER
 from angelia.core.profile import Ability, Profile
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 _AHEAD = 2
 """Sentences that are made into sound before they are heard."""
-
-_DAY_MS = 86_400_000
 
 
 class TalkDeps(Struct, frozen=True):
@@ -284,6 +283,6 @@ class Talk:
         cap = self._deps.app.loaded.config.limits.day_cost
         if not cap or self._speech.free:
             return
-        today = time.time_ns() // 1_000_000 // _DAY_MS * _DAY_MS
+        today = day_of(time.time_ns() // 1_000_000)
         if (await self._deps.app.transcript.spent(OWNER, today)).cost >= cap * 1e6:
             raise AngeliaError(f"what may be spent in a day (${cap:g}) is spent.")

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 from angelia.channels.failures import ChannelError, LoginFailed
 from angelia.channels.settings import ChannelSettings
+from angelia.core.counts import counted
 from angelia.core.errors import AngeliaError, ConfigError, MissingPart
 from angelia.core.person_role import PersonRole
 from angelia.core.unambiguous import claimed
@@ -68,5 +69,5 @@ async def _spoken(app: App, line: OpenChannel, about: str, known: str) -> CheckR
     if not roles[PersonRole.OWNER]:
         mend = "write to it while the gateway runs, and approve the code: angelia pair approve CODE --as owner"
         return absent(about, f"{known}; it has no owner", mend)
-    counted = (f"{roles[one]} {one}{'s' * (roles[one] != 1)}" for one in PersonRole if roles[one])
-    return well(about, f"{known}; {', '.join(counted)}")
+    people = (counted(roles[one], one) for one in PersonRole if roles[one])
+    return well(about, f"{known}; {', '.join(people)}")

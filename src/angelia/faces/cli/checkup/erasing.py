@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator
 
+from angelia.core.days import DAY_MS
 from angelia.faces.cli.checkup.check_result import CheckResult, broken, well
 from angelia.service.app import App
-from angelia.service.retention import DAY_MS
 
 
 async def look_at_erasing(app: App) -> AsyncIterator[CheckResult]:

@@ -6,6 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from angelia.core.counts import counted
 from angelia.core.errors import AngeliaError, MissingPart, StoreUnreachable
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.installation import installing
@@ -78,12 +79,13 @@ async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
 def _stored(app: App, found: PartlyVerified) -> CheckResult:
     if problems := found.problems:
         mend = "`angelia store rebuild` mends tables and the index; for lost entries or files go back to a backup."
-        return broken("store", f"{len(problems)} problems: {' '.join(problems[:3])}", mend, partial(_rebuilt, app))
+        what = f"{counted(len(problems), 'problem')}: {' '.join(problems[:3])}"
+        return broken("store", what, mend, partial(_rebuilt, app))
     count, whole = found.conversations, found.looked == found.conversations
     looked = "" if whole else f", its last {found.looked:,} looked through; `angelia store verify` looks through all"
     files = f" with its files in {app.loaded.config.blobs}" if app.loaded.config.blobs else ""
     wall = f", and {viewer} reads for others" if (viewer := app.loaded.config.store_viewer) else ""
-    size = f"{count:,} conversation{'s' * (count != 1)}{looked}"
+    size = f"{counted(count, 'conversation')}{looked}"
     return well("store", f"{app.loaded.home}{files} is in order ({size}){wall}")
 
 

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
+from angelia.core.counts import counted
+from angelia.core.days import DAY_MS
 from angelia.core.errors import ConfigError, MissingPart
 from angelia.core.moment import when
 from angelia.faces.cli.checkup.check_result import CheckResult, broken, well
@@ -14,7 +16,6 @@ from angelia.service.app import App
 
 SOON_DAYS = 14
 """A certificate that ends earlier should have been renewed: who renews by a timer does it at 30 (certbot, acme.sh)."""
-_DAY_MS = 86_400_000
 
 
 async def look_at_page(app: App) -> AsyncIterator[CheckResult]:
@@ -29,11 +30,11 @@ async def look_at_page(app: App) -> AsyncIterator[CheckResult]:
         if reached.origin:
             count = len(await ways.passkeys.at(reached.origin))
             known = ["a password"] if await ways.password.since() else []
-            known += [f"{count} passkey{'s' * (count > 1)}"] if count else []
+            known += [counted(count, "passkey")] if count else []
             yield well("page", f"reached at {reached.origin}, by {' and '.join(known)}")
         if reached.front.certificate:
             yield _certificate(reached.front.certificate, app.clock())
-    since = app.clock() - _DAY_MS
+    since = app.clock() - DAY_MS
     failed = [one for one in await ways.attempts.all() if one.failed and one.at >= since]
     if failed:
         count, last = sum(one.times for one in failed), failed[0]
@@ -56,7 +57,7 @@ def _certificate(files: CertificateFiles, now: int) -> CheckResult:
     if left.total_seconds() <= 0:
         return broken(about, f"{files.certificate} was good until {end:%Y-%m-%d}", _RENEW)
     if left.days < SOON_DAYS:
-        return broken(about, f"{said}, {left.days} more days", _RENEW)
+        return broken(about, f"{said}, {counted(left.days, 'more day')}", _RENEW)
     return well(about, said)
 
 

@@ -7,6 +7,7 @@ import secrets
 import msgspec
 from msgspec import Struct
 
+from angelia.core.days import DAY_MS
 from angelia.core.errors import NotFound
 from angelia.core.ids import Clock
 from angelia.faces.web.asgi.request import RequestRefused
@@ -14,10 +15,9 @@ from angelia.store.tables.key_value import KeyValue
 
 CODE_MS = 10 * 60 * 1000
 """How long a link can be opened."""
-_DAY_MS = 24 * 3600 * 1000
-LOGIN_MS = 30 * _DAY_MS
+LOGIN_MS = 30 * DAY_MS
 """How long somebody who does not come back stays logged in."""
-LONGEST_MS = 90 * _DAY_MS
+LONGEST_MS = 90 * DAY_MS
 """How long anybody does."""
 _NOTED_MS = 3600 * 1000
 """How often it is noted that somebody is still there."""
@@ -35,7 +35,7 @@ class LoginTerms(Struct, frozen=True):
     most_ms: int = LONGEST_MS
 
 
-FROM_ELSEWHERE = LoginTerms(7 * _DAY_MS, 30 * _DAY_MS)
+FROM_ELSEWHERE = LoginTerms(7 * DAY_MS, 30 * DAY_MS)
 """For a login through an origin that others reach."""
 
 

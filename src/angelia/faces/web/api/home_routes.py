@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from angelia.core.days import day_of
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.principal import OWNER
 from angelia.core.text import clean
@@ -20,7 +21,6 @@ from angelia.store.log.transcript import Mark, Summary
 if TYPE_CHECKING:
     from angelia.service.app import App
 
-_DAY_MS = 86_400_000
 _MOST = 200
 
 
@@ -44,7 +44,7 @@ class HomeRoutes:
         model = ""
         with suppress(AngeliaError):
             model = await likely(config.model, app.model_catalog, app.key_value)
-        today = await app.transcript.spent(OWNER, app.clock() // _DAY_MS * _DAY_MS)
+        today = await app.transcript.spent(OWNER, day_of(app.clock()))
         return json_response(
             {
                 "version": PACKAGE_VERSION,

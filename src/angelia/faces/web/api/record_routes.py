@@ -7,6 +7,7 @@ import msgspec
 
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
+from angelia.core.days import DAY_MS
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, delivery_id
 from angelia.core.principal import OWNER, Principal
@@ -31,7 +32,7 @@ from angelia.store.log.audit_trail import AuditQuery, Decided, newest_decisions
 from angelia.store.tables.notes import StoredNote
 from angelia.store.tables.outbox import Receipt
 from angelia.store.tables.schedules import Occurrence, StoredSchedule
-from angelia.store.tables.spendings import DAY_MS, Spendings
+from angelia.store.tables.spendings import Spendings
 
 if TYPE_CHECKING:
     from angelia.service.app import App

@@ -7,13 +7,14 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.content import Media
+from angelia.core.days import DAY_MS
 from angelia.core.errors import NotFound
 from angelia.core.ids import Clock
 from angelia.core.text import file_name
 from angelia.store.media.measure import Intake
 from angelia.store.tables.key_value import KeyValue
 
-KEPT_MS = 24 * 3600 * 1000
+KEPT_MS = DAY_MS
 """As long as the store keeps bytes to which nothing refers."""
 
 _PREFIX = "web-upload:"

@@ -1,0 +1,12 @@
+"""Days as they are counted here: those of UTC, in Unix milliseconds."""
+
+DAY_MS = 86_400_000
+
+
+def day_of(moment: int) -> int:
+    """When the day of a moment began.
+
+    >>> day_of(1_700_000_000_000)
+    1699920000000
+    """
+    return moment // DAY_MS * DAY_MS
