@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId
 from angelia.service.chats import sessions
+from angelia.store.log.transcript import Transcript
 from angelia.testing.channels.recording_channel import FarEnd
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, hang, say
@@ -99,3 +100,30 @@ async def test_lives_that_end_within_a_request_make_the_next_one_wait_for_nothin
             facts = await life.facts("1")
     assert len([fact for fact in facts if isinstance(fact, e.ModelFailed)]) == 4
     assert [fact for fact in facts if isinstance(fact, e.RemedyUsed)] == []
+
+
+async def test_a_start_reads_the_logs_in_which_something_may_be_open_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step: list[Step] = [say("Here I am.")]
+    async with ModelServer(lambda _: step[0]) as server:
+        async with town(tmp_path, server, FarEnd()) as life:
+            for chat in CHATS[:-1]:
+                await life.says("Hello.", chat=chat)
+                await life.answered(1, chat)
+            await life.settled()
+            step[0] = hang()
+            await life.says("Are you there?", chat=CHATS[-1])
+            await server.when(lambda server: len(server.requests) == len(CHATS))
+            left = await conversation_of(life, CHATS[-1])
+        step[0], read, far = say("Here I am again."), set[ConversationId](), FarEnd()
+        whole = Transcript.entries
+
+        async def noted(own: Transcript, conversation: ConversationId, after: int = 0) -> list[e.Entry]:
+            read.add(conversation)
+            return await whole(own, conversation, after)
+
+        monkeypatch.setattr(Transcript, "entries", noted)
+        async with town(tmp_path, server, far) as life:
+            await life.answered(1, CHATS[-1])
+    assert read == {left}

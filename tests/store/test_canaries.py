@@ -280,6 +280,8 @@ WITHOUT_VIEWER = {
     "Transcript.news": OF_ONE,
     "Transcript.erase": OF_ONE,
     "Transcript.at_work": "of conversations that were listed to who asks",
+    "Transcript.unfinished": "of conversations that were listed to who asks",
+    "Transcript.note_rest": OF_ONE,
     "Transcript.works_in": "whether anybody works in a folder, for what would remove it",
     "Transcript.version": RUNS,
     "Outbox.progress": OF_ONE,

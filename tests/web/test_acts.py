@@ -172,6 +172,32 @@ async def test_a_turn_that_cannot_go_on_when_the_page_is_served_again_says_why(t
                     break
 
 
+async def test_a_start_follows_what_is_open_side_by_side_and_reads_nothing_that_rests(tmp_path: Path) -> None:
+    step: list[Step] = [say("Here I am.")]
+    async with ModelServer(lambda _: step[0]) as server:
+        async with opened(tmp_path, server.base_url) as app, visiting(app) as page:
+            rests = ConversationId(await page.begun())
+            await page.says(rests, "Hello.")
+            await page.until(rests, "TurnClosed")
+            step[0], left = hang(), [ConversationId(await page.begun()) for _ in range(2)]
+            for conversation in left:
+                await page.says(conversation, "Are you there?")
+                await page.until(conversation, "ModelAsked")
+        step[0] = say("Here I am again.")
+        async with opened(tmp_path, server.base_url) as app:
+            conversations = WebConversations(app, ApiKeys(app.key_value, app.clock))
+            async with conversations._lock(left[-1]):  # the one that was used last hangs
+                rousing = asyncio.create_task(conversations.rouse())
+                async with conversations.watched(left[0]) as watched:
+                    async for event in watched.events(0):
+                        if event.data.get("text") == "Here I am again.":
+                            break
+                assert not rousing.done()
+            await rousing
+            assert set(conversations._seen) == set(left)
+            await conversations.close()
+
+
 @pytest.mark.slow
 @pytest.mark.soak
 async def test_a_turn_for_which_the_store_was_busy_at_the_start_is_tried_again_by_itself(tmp_path: Path) -> None:

@@ -214,7 +214,8 @@ class ChatSessions:
         work; returns in how many conversations.
         """
         reached = await self.services.doors.of_door(OWNER, line.channel.door)
-        waiting = iter(dict.fromkeys(one.conversation for one in reached))
+        chats = [*dict.fromkeys(one.conversation for one in reached)]
+        waiting = iter(await self.services.transcript.unfinished(chats))
 
         async def some() -> int:
             return sum([await self._roused(conversation, line) for conversation in waiting])
@@ -228,7 +229,10 @@ class ChatSessions:
         try:
             log = await self.services.transcript.entries(conversation)
             turn = await in_slices(folding(Turn(), log))
-            if not (turn.opened or turn.unread or any(one.child for one in BackgroundWork().now(log))):
+            behind = BackgroundWork().now(log)
+            if not (turn.opened or turn.unread or any(one.child for one in behind)):
+                if not behind:
+                    await self.services.transcript.note_rest(conversation, len(log))
                 return False
             await self.work(await self.session(conversation), line)
         except AngeliaError as error:

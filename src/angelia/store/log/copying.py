@@ -27,7 +27,7 @@ from angelia.store.log.examined import by_place, unreadable_at
 from angelia.store.port import Job, LogStore, Numbers, StoreConnection, WordIndex
 
 BESIDE = ("spending_erased", "grants", "pairings", "remembered")
-"""Tables that nothing can be derived from; of leases only the numbers go over."""
+"""Tables that nothing can be derived from; of leases only the numbers go over, and where nothing is open."""
 
 _TOGETHER = 1_000
 """Entries in one commit: what a copying that is killed does once more, and what it holds in memory."""
@@ -250,7 +250,7 @@ async def _beside(source: LogStore) -> _Beside:
 
 def _look_beside(connection: StoreConnection, numbers: Numbers) -> _Beside:
     rows = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in BESIDE}  # noqa: S608
-    leases = connection.execute("SELECT conversation, epoch, holder, '', '', 0, 0, 0 FROM leases").fetchall()
+    leases = connection.execute("SELECT conversation, epoch, holder, '', '', 0, 0, 0, rested FROM leases").fetchall()
     given = {table: numbers.last(connection, table) for table in ("entries", "grants")}
     return _Beside({**rows, "leases": leases}, given, connection.execute("SELECT at FROM born").fetchone()[0])
 

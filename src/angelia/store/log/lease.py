@@ -49,15 +49,16 @@ class Lease:
             await asyncio.sleep(self._ttl_ms / 3000)
             await self.renew()
 
-    async def release(self) -> None:
-        """Let the next one have it within milliseconds. Nothing happens if it was lost already."""
-        await self._db.write(
-            lambda connection: connection.execute(
-                "UPDATE leases SET presence = '', expires = 0 WHERE conversation = ? AND epoch = ?",
-                (self.conversation, self.epoch),
-            ),
-            patient=True,
+    async def release(self, rested: int = 0) -> None:
+        """Let the next one have it within milliseconds. Nothing happens if it was lost already. The first `rested`
+        entries leave nothing open (`store.log.unfinished`).
+        """
+        query = (
+            "UPDATE leases SET presence = '', expires = 0, rested = CASE WHEN rested < ? THEN ? ELSE rested END"
+            " WHERE conversation = ? AND epoch = ?"
         )
+        values = (rested, rested, self.conversation, self.epoch)
+        await self._db.write(lambda connection: connection.execute(query, values), patient=True)
 
     def _prolong(self, connection: StoreConnection) -> int:
         return connection.execute(

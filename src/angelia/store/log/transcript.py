@@ -30,6 +30,7 @@ from angelia.store.log.lease import Lease
 from angelia.store.log.projections import derive
 from angelia.store.log.references import blobs_in, referred_among
 from angelia.store.log.repeats import is_repeat
+from angelia.store.log.unfinished import note_rest, unfinished_among
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import Job, LogStore, StoreConnection
 from angelia.store.portable import ends_with
@@ -258,6 +259,14 @@ class Transcript:
         for a place of -1, from which somebody begins to look.
         """
         return await self._db.read(lambda connection: _changed(connection, viewer, place, limit), viewer)
+
+    async def unfinished(self, some: Sequence[ConversationId]) -> list[ConversationId]:
+        """Those of these conversations in which something may be open; see `store.log.unfinished`."""
+        return await unfinished_among(self._db, some)
+
+    async def note_rest(self, conversation: ConversationId, upto: int) -> None:
+        """The first `upto` entries of a conversation leave nothing open."""
+        await note_rest(self._db, conversation, upto)
 
     async def at_work(self, some: Sequence[ConversationId]) -> set[ConversationId]:
         """Which of these conversations somebody drives now."""

@@ -4,14 +4,15 @@ Texts are compared byte by byte (`COLLATE "C"`), as SQLite does it, so both give
 """
 
 import re
+from collections.abc import Sequence
 
 from angelia.store.port import StoreConnection
 from angelia.store.postgres.marks import MARKS
 from angelia.store.postgres.viewing import VIEWING, VIEWING_OF_DAYS
+from angelia.store.sql import schema
 from angelia.store.sql.day_sums import DAY_SUMS, IN_POSTGRES
-from angelia.store.sql.schema import BY_LAST_MINUTE, FOURTH, HOUR_MS, LISTED, MINUTE_MS, NO_HOURS, SECOND, TABLES, THIRD
 
-VERSION = 9
+VERSION = 10
 """Of the tables; `format` holds it."""
 
 _TYPES = {"INTEGER": "bigint", "TEXT": 'text COLLATE "C"', "BLOB": "bytea"}
@@ -61,17 +62,31 @@ $$;
 """
 
 _BY_HOUR = (
-    f"ALTER TABLE conversations ADD COLUMN last_hour INTEGER GENERATED ALWAYS AS (last_at / {HOUR_MS}) STORED",
-    *LISTED,
+    f"ALTER TABLE conversations ADD COLUMN last_hour INTEGER GENERATED ALWAYS AS (last_at / {schema.HOUR_MS}) STORED",
+    *schema.LISTED,
 )
 
 _BY_DAY = (*DAY_SUMS, *IN_POSTGRES, VIEWING_OF_DAYS)
 # Computed by the server, and the same within a minute: an append changes no index (heap-only tuples).
+_MINUTE = f"last_at / {schema.MINUTE_MS}"
 _BY_MINUTE = (
-    *NO_HOURS,
-    f"ALTER TABLE conversations ADD COLUMN last_minute INTEGER GENERATED ALWAYS AS (last_at / {MINUTE_MS}) STORED",
-    *BY_LAST_MINUTE,
+    *schema.NO_HOURS,
+    f"ALTER TABLE conversations ADD COLUMN last_minute INTEGER GENERATED ALWAYS AS ({_MINUTE}) STORED",
+    *schema.BY_LAST_MINUTE,
 )
+
+_STEPS: dict[int, Sequence[str]] = {
+    1: schema.SECOND,
+    2: (VIEWING,),
+    3: schema.THIRD,
+    4: (MARKS,),
+    5: schema.FOURTH,
+    6: _BY_HOUR,
+    7: _BY_DAY,
+    8: _BY_MINUTE,
+    9: schema.NINTH,
+}
+"""What leads from each version to the next."""
 
 _FORMAT = "CREATE TABLE format (one bigint PRIMARY KEY CHECK (one = 1), version bigint NOT NULL)"
 _BORN = "INSERT INTO born VALUES (1, CAST(extract(epoch FROM now()) AS bigint));"
@@ -92,15 +107,14 @@ def copying_exists(connection: StoreConnection) -> bool:
 
 def creation() -> str:
     """The statements that make an empty store."""
-    tables = ";".join(_in_postgres(statement) for statement in (*TABLES, *SECOND, *THIRD, *FOURTH, *_BY_HOUR))
-    later = ";".join((MARKS, *map(_in_postgres, (*_BY_DAY, *_BY_MINUTE))))
-    return f"{_FORMAT};INSERT INTO format VALUES (1, {VERSION});{tables};{_TRIGGERS}{_WORDS}{_BORN}{VIEWING}{later};"  # noqa: S608
+    first = ";".join(map(_in_postgres, schema.TABLES))
+    later = ";".join(_in_postgres(statement) for number in range(1, VERSION) for statement in _STEPS[number])
+    return f"{_FORMAT};INSERT INTO format VALUES (1, {VERSION});{first};{_TRIGGERS}{_WORDS}{_BORN}{later};"  # noqa: S608
 
 
 def later_steps(version: int) -> str:
     """The statements that lead from the tables of an earlier version to those of now."""
-    steps = {1: SECOND, 2: (VIEWING,), 3: THIRD, 4: (MARKS,), 5: FOURTH, 6: _BY_HOUR, 7: _BY_DAY, 8: _BY_MINUTE}
-    missing = [_in_postgres(statement) for number in range(version, VERSION) for statement in steps[number]]
+    missing = [_in_postgres(statement) for number in range(version, VERSION) for statement in _STEPS[number]]
     return ";".join([*missing, f"UPDATE format SET version = {VERSION}"])  # noqa: S608 - a number of ours
 
 

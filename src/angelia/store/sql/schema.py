@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from angelia.store.sql.day_sums import AS_VIEWS, DAY_SUMS, IN_SQLITE
 from angelia.store.sql.visibility import APART, RECORDS
 
-VERSION = 8
+VERSION = 9
 """`PRAGMA user_version` of a database that this Angelia writes."""
 
 APPLICATION = 0x416E6731
@@ -421,7 +421,13 @@ _BEFORE_EIGHTH = (
     f"CREATE TEMP VIEW conversations AS SELECT *, last_at / {MINUTE_MS} AS last_minute FROM main.conversations"  # noqa: S608
 )
 
-STEPS: tuple[Sequence[str], ...] = (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH)
+NINTH = (
+    # Up to which entry nothing is open in a conversation, as who drove it has seen; 0 where nobody has.
+    "ALTER TABLE leases ADD COLUMN rested INTEGER NOT NULL DEFAULT 0",
+)
+"""What makes one of version 9 of it."""
+
+STEPS: tuple[Sequence[str], ...] = (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH)
 """`STEPS[n]` leads from version `n` to `n + 1`; version 0 is an empty file."""
 
 TABLES = tuple(one for one in FIRST if one.split()[:2] in (["CREATE", "TABLE"], ["CREATE", "INDEX"]))

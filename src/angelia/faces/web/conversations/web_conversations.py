@@ -49,6 +49,8 @@ _ROUSED = 200
 """Conversations of this door, and others that it drove last, that are looked through at the start for a turn that an
 earlier life left open.
 """
+_ROUSED_AT_ONCE = 16
+"""Of these as many side by side: one that waits for its sandbox or a server of tools holds up no other."""
 
 _AGAIN_S = 2.0
 """After how long a conversation is tried again for which the store was busy; each try waits for it, too."""
@@ -320,17 +322,28 @@ class WebConversations:
         look = self._app.transcript.conversations
         listed = [*await look(OWNER, _ROUSED, door=DOOR), *await look(OWNER, _ROUSED, door=e.API)]
         begun_elsewhere = await last_driven(self._app.db, DOOR, _ROUSED)
-        for one in dict.fromkeys([*(own.id for own in listed), *begun_elsewhere]):
-            try:
-                async with self.watched(one) as watched:
-                    turn = watched.turn
-                    ours = self._may_drive(turn.opener.address.door if turn.opener else DOOR)
-                    open_here = turn.opened and ours and not waits_for_program(turn)
-                    if open_here or turn.unread or watched.state()["work"]:
-                        await self.session(one)
-            except AngeliaError as error:
-                self._tell_of(one, error)
+        found = [*dict.fromkeys([*(own.id for own in listed), *begun_elsewhere])]
+        waiting = iter(await self._app.transcript.unfinished(found))
+
+        async def some() -> None:
+            for conversation in waiting:
+                await self._roused(conversation)
+
+        async with asyncio.TaskGroup() as side_by_side:
+            for _ in range(_ROUSED_AT_ONCE):
+                side_by_side.create_task(some())
         self._tidying = asyncio.create_task(self._tidy())
+
+    async def _roused(self, conversation: ConversationId) -> None:
+        try:
+            async with self.watched(conversation) as watched:
+                turn = watched.turn
+                ours = self._may_drive(turn.opener.address.door if turn.opener else DOOR)
+                open_here = turn.opened and ours and not waits_for_program(turn)
+                if open_here or turn.unread or watched.state()["work"]:
+                    await self.session(conversation)
+        except AngeliaError as error:
+            self._tell_of(conversation, error)
 
     def _tell_of(self, conversation: ConversationId, error: AngeliaError) -> None:
         """Say on the page why it is not gone on with. A busy store is tried again; else the next message tries."""
