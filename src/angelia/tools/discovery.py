@@ -24,6 +24,9 @@ TOOLS = "angelia.tools"
 TOOLSETS = "angelia.toolsets"
 """The group of toolsets: each names what makes a `Toolset` without arguments, once for each conversation."""
 
+_METADATA = (".dist-info", ".egg-info")
+"""What folders of installed packages end with that say what is in them."""
+
 MakeToolset = Callable[[], Toolset]
 
 
@@ -155,12 +158,13 @@ def _groups_named_in(folder: Path, changed: int) -> frozenset[str]:
 def _entry_point_files(folder: Path) -> Iterator[bytes]:
     try:
         with os.scandir(folder) as entries:
-            metadata = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+            metadata = [f"{entry.path}/entry_points.txt" for entry in entries if entry.name.endswith(_METADATA)]
     except OSError:  # a path on sys.path that is a zip file holds no installed package
         return
     for path in metadata:
         try:
-            yield (Path(path) / "entry_points.txt").read_bytes()
+            with open(path, "rb", 0) as file:  # noqa: PTH123 - a path object for each takes as long as to look
+                yield file.read()
         except OSError:  # most packages have none
             continue
 
