@@ -3,14 +3,19 @@
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from angelia.core.entry import AnyFact, Entry
+from angelia.core.ids import wall_clock
 from angelia.core.principal import OWNER
+from angelia.service.blob_places import blobs_of, in_log, shared_name
+from angelia.service.log_places import open_log
+from angelia.service.settings.config import load
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
-from angelia.store.sql.database import Database
+from angelia.store.port import LogStore
 from angelia.store.sql.upkeep import verify
 from angelia.testing import crash
 from angelia.testing.crash import Run
@@ -38,12 +43,22 @@ def environment(folder: Path, server: ModelServer) -> dict[str, str]:
 
 
 class Place:
-    """A person's folder, home and workspace, fresh in `folder`; every run is a process of its own."""
+    """A person's folder, home and workspace, fresh in `folder`; every run is a process of its own. `elsewhere` are the
+    variables by which log and bytes lie elsewhere.
+    """
 
-    def __init__(self, folder: Path, server: ModelServer, *, wire: str = CHAT, sets: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        server: ModelServer,
+        *,
+        wire: str = CHAT,
+        sets: Sequence[str] = (),
+        elsewhere: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder, self.wire, self.sets = folder, wire, tuple(sets)
         self.home, self.workspace = folder / "home", folder / "workspace"
-        self.env = environment(folder, server)
+        self.env = {**environment(folder, server), **(elsewhere or {})}
         for made in (folder / "person", self.workspace):
             made.mkdir(parents=True, exist_ok=True)
 
@@ -58,25 +73,26 @@ class Place:
             return await nursery.run_killed_at(at, self.argv(*words), self.env, entry=entry, stdin=stdin)
         return await nursery.run(self.argv(*words), self.env, entry=entry, stdin=stdin)
 
+    @contextmanager
+    def stored(self) -> Iterator[tuple[LogStore, BlobStore]]:
+        """What is stored, wherever it lies."""
+        loaded = load(self.home, self.env, [], {})
+        with closing(open_log(loaded, self.env, wall_clock)) as db:
+            yield db, blobs_of(loaded, self.env, in_log(db), shared_name(loaded, db))
+
     async def entries(self) -> list[Entry]:
         """The log of the last conversation; empty when there is none."""
-        if not (self.home / "angelia.db").exists():
+        if "ANGELIA_STORE" not in self.env and not (self.home / "angelia.db").exists():
             return []
-        db = Database.open(self.home)
-        try:
+        with self.stored() as (db, _):
             transcript = Transcript(db)
             last = await transcript.conversations(OWNER, 1)
             return await transcript.entries(last[0].id) if last else []
-        finally:
-            db.close()
 
     async def conversation(self) -> str:
         """The id of the last conversation."""
-        db = Database.open(self.home)
-        try:
+        with self.stored() as (db, _):
             return (await Transcript(db).conversations(OWNER, 1))[0].id
-        finally:
-            db.close()
 
     async def facts(self) -> list[AnyFact]:
         """The facts of the last conversation."""
@@ -84,11 +100,8 @@ class Place:
 
     async def problems(self) -> list[str]:
         """What `store verify` says."""
-        db = Database.open(self.home)
-        try:
-            return await verify(db, BlobStore(self.home))
-        finally:
-            db.close()
+        with self.stored() as (db, blobs):
+            return await verify(db, blobs)
 
     def lines(self, name: str) -> int:
         """How often a command left a line in a file of the workspace."""

@@ -1,6 +1,7 @@
 """One story that passes every kind of crash point, and what must hold of it however often it was killed."""
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -50,9 +51,9 @@ class Lived(Struct, frozen=True):
     problems: list[str]
 
 
-def furnished(folder: Path, server: ModelServer, wire: str = CHAT) -> Place:
+def furnished(folder: Path, server: ModelServer, wire: str = CHAT, elsewhere: Mapping[str, str] | None = None) -> Place:
     """A place with what the story needs in the workspace and beside it; every command asks there."""
-    place = Place(folder, server, wire=wire, sets=("sandbox.confine=off", "policy.mode=ask"))
+    place = Place(folder, server, wire=wire, sets=("sandbox.confine=off", "policy.mode=ask"), elsewhere=elsewhere)
     for name, text in FILES.items():
         (place.workspace / name).write_text(text)
     (place.folder / "picture.png").write_bytes(PICTURE)
@@ -64,10 +65,16 @@ def question(place: Place) -> list[str]:
     return ["Move the counter and send me the report.", "--image", str(place.folder / "picture.png")]
 
 
-async def lived(folder: Path, point: str, entry: str = APPROVING, wire: str = CHAT) -> Lived:
+async def lived(
+    folder: Path,
+    point: str,
+    entry: str = APPROVING,
+    wire: str = CHAT,
+    elsewhere: Mapping[str, str] | None = None,
+) -> Lived:
     """Live the story, be killed at `point`, and go on; say it again if it was never stored."""
     async with ModelServer(SCRIPT) as server:
-        place = furnished(folder, server, wire)
+        place = furnished(folder, server, wire, elsewhere)
         place.env |= FORKED
         first = await place.ask(*question(place), at=point, entry=entry)
         left = await place.entries()
