@@ -36,7 +36,7 @@ async def paid(db: LogStore, conversation: ConversationId, cost: int) -> None:
     await Transcript(db).append(conversation, [answered("so", cost=cost)])
 
 
-async def test_what_others_have_put_aside_counts_until_they_gave_it_back_or_let_go(db: LogStore) -> None:
+async def test_what_others_have_put_aside_counts_until_what_came_of_it_is_stored_or_they_let_go(db: LogStore) -> None:
     sums = DayBudgets(db)
     ann, ben, tim = [await taken(db, one) for one in (ANN, BEN, TIM)]
     assert await sums.put_aside(tim, (replace(TEAM, of=(TIM,)),), 500, 0) is None, "another's budget is no matter"
@@ -48,7 +48,7 @@ async def test_what_others_have_put_aside_counts_until_they_gave_it_back_or_let_
     held = CapInReach(TEAM, 0, 130)
     assert await sums.put_aside(third, (TEAM,), 1, 0) == held
     assert await sums.put_aside(third, (replace(TEAM, of=(), most=631),), 1, 0) is None, "nobody named is everybody"
-    await sums.give_back(ann)
+    await Transcript(db).append(ann.conversation, [answered("What came of it.", 0)], lease=ann)
     assert await sums.put_aside(third, (TEAM,), 30, 0) is None
     await third.release()
     await ben.release()

@@ -32,10 +32,6 @@ class DayMoney(Struct, frozen=True):
             return end.BudgetSpent(found.budget.name, f"${found.spent / 1e6:.4f}", cap)
         return found
 
-    async def give_back(self, lease: Lease) -> None:
-        """What was put aside has become what it cost."""
-        await self.sums.give_back(lease)
-
 
 def in_reach(found: CapInReach) -> str:
     """Why a request waits, as whoever watches is told."""

@@ -183,8 +183,6 @@ class Driver:
                 asked = asking.ask(effect, bound.setup, self._turn.setup, self._request, lease)
                 if came := await self._interruptibly(asked):
                     await self._record(came, lease)
-                if self._settings.day_money:
-                    await self._settings.day_money.give_back(lease)
             case m.RunTools(calls=calls):
                 running = self._broker.run(find_calls(self._log, calls), lease, answer_of(self._log, self._turn))
                 await self._interruptibly(running)

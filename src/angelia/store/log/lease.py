@@ -126,6 +126,12 @@ def check(connection: StoreConnection, lease: Lease) -> None:
         raise taken_over(lease.conversation)
 
 
+def put_nothing_aside(connection: StoreConnection, lease: Lease) -> None:
+    """Within the commit that holds what came of a request: what it was to cost at most has become what it cost."""
+    query = "UPDATE leases SET may_cost = 0 WHERE conversation = ? AND may_cost > 0"
+    connection.execute(query, (lease.conversation,))
+
+
 def held(connection: StoreConnection, db: LogStore, some: Sequence[ConversationId]) -> set[ConversationId]:
     """Those of some conversations that somebody drives, within a job that is under way."""
     marks = ", ".join("?" * len(some))

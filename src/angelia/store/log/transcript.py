@@ -14,6 +14,8 @@ from angelia.core.entry import (
     Entry,
     Fact,
     Imported,
+    ModelFailed,
+    ModelSaid,
 )
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, DeliveryId, PlaceId
@@ -362,6 +364,8 @@ class Transcript:
             place += 1
             derive(connection, conversation, place, entry, before)
             grants.grant(connection, conversation, entry)
+        if lease is not None and any(isinstance(draft.fact, ModelSaid | ModelFailed) for draft in drafts):
+            leases.put_nothing_aside(connection, lease)
         if place % word_index.STRIDE < len(drafts):
             word_index.catch_up(connection, self._db.words)
         if entries:

@@ -2,7 +2,8 @@
 
 What a request may cost at most is put aside in the lease of its conversation, in the transaction in which the sums are
 looked at. So of all requests that count against a cap only the last one may end above it, whichever processes send
-them; and what a dead process had put aside ends with its lease.
+them. It is put aside no more in the commit that holds what came of the request, and what a dead process had put aside
+ends with its lease.
 """
 
 from msgspec import Struct
@@ -71,12 +72,6 @@ class DayBudgets:
             return in_reach
 
         return await self._db.write(job)
-
-    async def give_back(self, lease: Lease) -> None:
-        """The request has ended, and what it cost is in the log."""
-        query = "UPDATE leases SET may_cost = 0 WHERE conversation = ? AND epoch = ?"
-        values = (lease.conversation, lease.epoch)
-        await self._db.write(lambda connection: connection.execute(query, values), patient=True)
 
     async def cost(self, budget: DayBudget, since: int) -> int:
         """What they have cost since the day of a moment, millionths of a US dollar."""
