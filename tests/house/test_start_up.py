@@ -48,7 +48,10 @@ NOT_ASKED_FOR = {
     "angelia.browsers.chromium.tab",
     "angelia.channels.registry",
     "angelia.sandboxes.guard.dotenv",
+    "angelia.sandboxes.local.local_pty",
     "angelia.sandboxes.guard.sourced",
+    "angelia.sandboxes.undo.restore",
+    "angelia.service.conversation.undo",
     "angelia.service.settings.faults",
     "angelia.tools.mcp.connection",
     "angelia.tools.mcp.results",
@@ -56,7 +59,9 @@ NOT_ASKED_FOR = {
     "httpx2",
     "zoneinfo",
 }
-"""What one question needs nothing of: pages, servers, chats, shell files, faulty settings, presets, time zones."""
+"""What one question needs nothing of: pages, servers, chats, shell files, terminals, taking back, faulty settings,
+presets, time zones.
+"""
 
 
 def imported(argv: list[str], home: Path, **more: str) -> set[str]:

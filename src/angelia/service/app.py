@@ -29,7 +29,7 @@ from angelia.service.conversation.modes import ConversationModes
 from angelia.service.conversation.prompt import PromptSources
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TerminalDelivery
-from angelia.service.conversation.undo import UndoServices
+from angelia.service.conversation.undo_services import UndoServices
 from angelia.service.conversation.workplace import WorkplaceDeps
 from angelia.service.files.attachments import Attachments
 from angelia.service.files.inbox import Inboxes

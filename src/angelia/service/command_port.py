@@ -13,7 +13,7 @@ from angelia.core.ids import Clock, CommandKey
 from angelia.core.principal import Principal
 from angelia.policy.situation import Mode
 from angelia.service.conversation.session import Session
-from angelia.service.conversation.undo import UndoServices
+from angelia.service.conversation.undo_services import UndoServices
 from angelia.service.models.catalog import ModelCatalog
 from angelia.store.log.transcript import Summary, Transcript
 from angelia.store.media.blobs import BlobStore

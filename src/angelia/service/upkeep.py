@@ -12,16 +12,12 @@ from angelia.core.ids import Clock
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.handed_out import HandedOut
 from angelia.service.log_places import name_in_log
-from angelia.service.people.copies import make_copies_anew
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.retention import Retention
 from angelia.service.screenshots import Screenshots
-from angelia.store.log.erase import erase_from_copies
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore
-from angelia.store.sql.copies import copy_daily
 from angelia.store.sql.database import Database
-from angelia.store.sql.upkeep import sweep
 from angelia.store.tables.key_value import KeyValue
 
 logger = logging.getLogger("angelia.service")
@@ -99,6 +95,10 @@ class Upkeep(Struct, frozen=True):
         await self.retention.erase_what_is_over()
 
     async def _copy(self) -> None:
+        from angelia.service.people.copies import make_copies_anew  # once a day, and not at every start
+        from angelia.store.log.erase import erase_from_copies
+        from angelia.store.sql.copies import copy_daily
+
         await erase_from_copies(self.db)
         if isinstance(db := self.db, Database):  # a server's log has backups of its own
             if not await make_copies_anew(db, self.key_value):
@@ -106,6 +106,8 @@ class Upkeep(Struct, frozen=True):
             await db.write(lambda _: db.tips.rewrite())
 
     async def _sweep(self) -> None:
+        from angelia.store.sql.upkeep import sweep
+
         await sweep(self.db, self.blobs)
         await self.blobs.empty_trash()
 

@@ -30,7 +30,6 @@ from angelia.sandboxes.local.confinement import (
 )
 from angelia.sandboxes.local.description import describe
 from angelia.sandboxes.local.kept_changes import KeptChanges
-from angelia.sandboxes.local.local_pty import in_terminal
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.local.resource_limits import USUAL, LocalSettings, in_words
 from angelia.sandboxes.local.safe_open import AllowedRoot, AllowedRoots, shown
@@ -226,6 +225,8 @@ class LocalSandbox:
         words = ("/bin/bash",) if os.access("/bin/bash", os.X_OK) else ("/bin/sh",)
         command = Command(argv=words, env={"TERM": terminal.kind})
         confined = self._to_be_confined(command.reach)
+        from angelia.sandboxes.local.local_pty import in_terminal  # most commands run in none
+
         life = self._alive()
         start = self._confined(command, life) if confined else self._plain(command, life)
         with life.recording() as note:

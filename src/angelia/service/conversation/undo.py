@@ -6,9 +6,8 @@ A turn is named by its number in the conversation. What was taken back can be ta
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import (
-    AbstractAsyncContextManager,
     AbstractContextManager,
     asynccontextmanager,
     contextmanager,
@@ -16,7 +15,7 @@ from contextlib import (
 )
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.core import entry as e
@@ -33,8 +32,8 @@ from angelia.sandboxes.undo.states import FileState, FolderState, LinkState, Not
 from angelia.sandboxes.undo.step import StepJournal, WasThere
 from angelia.sandboxes.undo.store import FoundStep, UndoStore
 from angelia.service.conversation.session import Session
+from angelia.service.conversation.undo_services import UndoPreview, UndoServices
 from angelia.service.conversation.undo_steps import FolderSteps, steps_of
-from angelia.store.log.transcript import Transcript
 from angelia.store.presence import is_alive
 
 TAKING_BACK = "undo"
@@ -55,28 +54,6 @@ class UndoableTurn(Struct, frozen=True):
     at: int
     title: str
     steps: tuple[FoundStep, ...]
-
-
-class UndoPreview(Struct, frozen=True):
-    """What taking back a turn would do, for people. `digest` names just this: `take_back` does nothing else."""
-
-    turn: int
-    lines: tuple[str, ...]
-    digest: str
-    empty: bool
-
-
-class UndoServices(Struct, frozen=True):
-    """What taking back works with. `alive` is where our processes are known by; `shown` is what a person may say yes
-    to, by conversation. `elsewhere` gives the copies of a workspace that is not on this machine.
-    """
-
-    store: UndoStore
-    transcript: Transcript
-    redact: Callable[[str], str]
-    alive: Path
-    elsewhere: Callable[[Session], AbstractAsyncContextManager[Mirror | None]]
-    shown: dict[ConversationId, UndoPreview] = field(default_factory=dict)
 
 
 async def undoable_turns(undo: UndoServices, session: Session) -> list[UndoableTurn]:

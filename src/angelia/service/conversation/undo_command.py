@@ -6,7 +6,8 @@ from angelia.core.errors import BadInput
 from angelia.core.principal import Principal
 from angelia.core.text import clean, one_line
 from angelia.service.conversation.session import Session
-from angelia.service.conversation.undo import BACK, UndoPreview, UndoServices, preview, take_back, undoable_turns
+from angelia.service.conversation.undo import BACK, preview, take_back, undoable_turns
+from angelia.service.conversation.undo_services import UndoPreview, UndoServices
 
 _LISTED = 20
 
