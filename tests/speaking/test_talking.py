@@ -4,6 +4,7 @@ import asyncio
 import os
 import select
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -184,7 +185,8 @@ async def test_what_was_paid_for_a_sentence_is_booked_before_it_is_heard(tmp_pat
     assert rows == [(len("It is five.") * 15,)]
 
 
-def test_a_microphone_is_not_left_on_by_who_was_killed(tmp_path: Path) -> None:
+def test_neither_microphone_nor_recording_is_left_by_who_was_killed(tmp_path: Path) -> None:
+    before = recordings()
     with talking(tmp_path, say("Never.")) as (terminal, _):
         terminal.sees("/help")
         terminal.types("/talk")
@@ -194,6 +196,12 @@ def test_a_microphone_is_not_left_on_by_who_was_killed(tmp_path: Path) -> None:
         assert is_alive(int(number.read_text()))
         terminal.kill()
         ends(int(number.read_text()))
+    assert recordings() == before
+
+
+def recordings() -> set[Path]:
+    """What lies of ours where temporary files do."""
+    return set(Path(tempfile.gettempdir()).glob("*sound*/*.wav"))
 
 
 def ends(number: int) -> None:

@@ -6,7 +6,7 @@ import shutil
 import signal
 import tempfile
 import wave
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -96,12 +96,11 @@ async def play(wav: bytes) -> None:
 
 
 class SoundRecording:
-    """What is recorded from `begin` to `end`."""
+    """What is recorded from `begin` to `end`: into a file without a name, of which nothing stays, whatever ends us."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="angelia-sound-")
-        self._path = Path(self._folder.name) / "recording.wav"
         self._line = _RECORDS.found()
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `forget` closes it
         self._process: asyncio.subprocess.Process | None = None
         self._taking: asyncio.Task[bytes] | None = None
         self._bytes = 0
@@ -111,8 +110,8 @@ class SoundRecording:
         self._process = await begun(self._line)
         self._taking = asyncio.create_task(self._take(self._process))
 
-    async def end(self) -> Path:
-        """Listen no more; the file is there until `forget`.
+    async def end(self) -> AsyncIterator[bytes]:
+        """Listen no more; a WAV file, which can be read until `forget`.
 
         Raises:
             NoSound: nothing was recorded; says what the program complained of.
@@ -132,7 +131,7 @@ class SoundRecording:
             last = clean(complaint.decode(errors="replace")).strip().rpartition("\n")[2]
             why = one_line(last, 300) or "It wrote no sound."
             raise NoSound(f"{self._line[0]} recorded nothing.", why, "Is there a microphone, and may it be used?")
-        return self._path
+        return self._pieces()
 
     async def forget(self) -> None:
         """Stop it, and take the file away. Idempotent."""
@@ -143,7 +142,12 @@ class SoundRecording:
             await taking
         if process:
             await process.wait()
-        self._folder.cleanup()
+        self._file.close()
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        self._file.seek(0)
+        while piece := await asyncio.to_thread(self._file.read, _PIECE):
+            yield piece
 
     async def _take(self, process: asyncio.subprocess.Process) -> bytes:
         """Write down what comes; returns what the program complained of."""
@@ -152,7 +156,7 @@ class SoundRecording:
         assert process.stderr is not None
         process.stdin.close()
         complaining = asyncio.create_task(process.stderr.read())
-        with wave.open(str(self._path), "wb") as file:
+        with wave.open(self._file, "wb") as file:
             file.setnchannels(1)
             file.setsampwidth(2)
             file.setframerate(RATE)

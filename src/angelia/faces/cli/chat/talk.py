@@ -97,15 +97,13 @@ class Talk:
             return
         self._recording = None
         try:
-            media = await self._deps.app.intake.file_to_media(await recording.end())
+            media = await self._deps.app.intake.stream_to_media(await recording.end(), "voice.wav")
         except AngeliaError:
             await self.end()
             raise
         finally:
             await recording.forget()
-        await self._deps.session.say(
-            [replace(media, media=MediaKind.VOICE, name="voice.wav", origin="")], address=TERMINAL
-        )
+        await self._deps.session.say([replace(media, media=MediaKind.VOICE)], address=TERMINAL)
 
     async def stop(self) -> None:
         """Esc: talking is over while it listens; else the answer is silent and its turn stopped."""
