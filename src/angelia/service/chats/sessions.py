@@ -45,7 +45,7 @@ from angelia.service.people.roles import role_of_all
 from angelia.service.places.presets import kept
 
 MOST_OPEN = 2000
-"""Conversations at rest that stay open: some 40 kB each."""
+"""Conversations at rest that stay open: some 75 kB each."""
 _DESCRIPTORS = 4
 """Open files that a conversation holds while it rests, about: the line to a sandbox elsewhere, or to a server of tools.
 One that works on this machine holds none.
