@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import count
@@ -16,8 +17,8 @@ from tests.examples import some_points
 from tests.objects.s3_server import BUCKET, credentials, s3_server
 from tests.promise.story import ANSWER, APPROVING, FILES, SCRIPT, broken, furnished, lived, question, unextended
 from tests.promise.test_crash_suite import NEVER, SIDE_BY_SIDE, TRIES
-from tests.promise.test_resume import DEATHS
-from tests.store.postgres_server import postgres_server
+from tests.promise.test_resume import DEATHS, resumed
+from tests.store.postgres_server import PostgresServer, postgres_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("postgres")]
 
@@ -25,10 +26,16 @@ Elsewhere = Callable[[], Mapping[str, str]]
 
 
 @pytest.fixture(scope="session")
-def elsewhere() -> Iterator[Elsewhere]:
+def postgres() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def elsewhere(postgres: PostgresServer) -> Iterator[Elsewhere]:
     """Gives the variables by which a home lies in an empty schema and at an empty place of a bucket."""
     numbers = count()
-    with postgres_server() as postgres, s3_server() as port:
+    with s3_server() as port:
         yield lambda: {
             **credentials(port),
             "ANGELIA_STORE": postgres.fresh(),
@@ -118,3 +125,26 @@ async def test_of_eight_that_resume_one_conversation_one_answers(tmp_path: Path,
     assert sum(isinstance(fact, e.TurnClosed) for fact in facts) == 1
     assert {copy.name: copy.read_text() for copy in (place.home / "outbox").iterdir()} == FILES
     assert await place.problems() == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("point", ["command.after_start:1", "append.after_commit:9"])
+async def test_two_copies_of_one_log_go_on_alike(
+    tmp_path: Path, point: str, elsewhere: Elsewhere, postgres: PostgresServer
+) -> None:
+    one = elsewhere()
+    async with ModelServer(SCRIPT) as server:
+        place = furnished(tmp_path / "one", server, elsewhere=one)
+        await place.ask(*question(place), at=point, entry=APPROVING)
+        saved = place.save(tmp_path / "saved")
+        two = {**one, "ANGELIA_STORE": postgres.copy(one["ANGELIA_STORE"])}
+        first = await resumed(place, server)
+    async with ModelServer(SCRIPT) as server:
+        fork = furnished(tmp_path / "two", server, elsewhere=two)
+        fork.workspace = place.workspace  # where the conversation works, wherever its log lies
+        shutil.copytree(saved / "home", fork.home)
+        shutil.rmtree(place.workspace)
+        shutil.copytree(saved / "workspace", place.workspace)
+        second = await resumed(fork, server)
+    for was, now in zip(first, second, strict=True):
+        assert was == now

@@ -56,19 +56,19 @@ async def test_two_copies_of_one_home_go_on_alike_and_recovery_leaves_the_same_l
         place = furnished(tmp_path / "one", server)
         await place.ask(*question(place), at=point, entry=APPROVING)
         saved = place.save(tmp_path / "saved")
-        first = await _resumed(place, server)
+        first = await resumed(place, server)
     async with ModelServer(SCRIPT) as server:
         fork = furnished(tmp_path / "two", server)
         fork.workspace = place.workspace  # where the conversation works, whichever home it lies in
         shutil.copytree(saved / "home", fork.home)
         shutil.rmtree(place.workspace)
         shutil.copytree(saved / "workspace", place.workspace)
-        second = await _resumed(fork, server)
+        second = await resumed(fork, server)
     for was, now in zip(first, second, strict=True):
         assert was == now
 
 
-async def _resumed(place: Place, server: ModelServer) -> list[bytes | e.AnyFact]:
+async def resumed(place: Place, server: ModelServer) -> list[bytes | e.AnyFact]:
     """Go on; the requests of this life, then the whole log but for how long things took, and where the home is."""
     before = len(server.requests)
     life = await place.ask("--continue", entry=APPROVING)

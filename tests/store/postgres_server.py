@@ -49,6 +49,15 @@ class PostgresServer:
             connection.execute(f"CREATE SCHEMA {name}".encode())
         return f"{self.address}&options=-csearch_path%3D{name}"
 
+    def copy(self, address: str) -> str:
+        """The address of another schema with all that one of `fresh` holds."""
+        there = self.fresh()
+        old, new = (one.rpartition("%3D")[2] for one in (address, there))
+        dumped = subprocess.run(_client("pg_dump", "-n", old, self.address), check=True, capture_output=True).stdout
+        made = dumped.replace(old.encode(), new.encode()).replace(f"CREATE SCHEMA {new};".encode(), b"")
+        subprocess.run(_client("psql", "-q", "-v", "ON_ERROR_STOP=1", self.address), check=True, input=made)
+        return there
+
     def start(self) -> None:
         """Start it, as after a crash."""
         fsync = "on" if self.durable else "off"
@@ -65,6 +74,12 @@ class PostgresServer:
 
     def _control(self, *arguments: str) -> None:
         _run(self.folder, "pg_ctl", "-w", "-D", f"{self.folder}/data", *arguments)
+
+
+def _client(program: str, *words: str) -> list[str]:
+    folder = programs()
+    assert folder
+    return [str(folder / program), *words]
 
 
 @contextmanager
