@@ -14,6 +14,9 @@ _EMPTY_DEFAULTS: tuple[object, ...] = ("", False, (), 0, 0.0)
 """Defaults that go without saying. Compared by identity of type too, since 0 == False."""
 
 
+_UNSAID: tuple[tuple[str, object], ...] = (("minLength", 1), ("required", []))
+
+
 def shown_schema(arguments: type[Struct] | Schema) -> msgspec.Raw:
     """What a model is shown of the arguments of a tool."""
     return arguments.shown if isinstance(arguments, Schema) else compact_schema(arguments)
@@ -64,13 +67,18 @@ def _child(key: str, value: Any, definitions: Mapping[str, Any], inside: tuple[s
 
 
 def _says(key: str, value: Any) -> bool:
+    """Whether a model needs it: a default that goes without saying, and that a text holds something, it does not."""
     if key == "default":
         return not any(type(value) is type(empty) and value == empty for empty in _EMPTY_DEFAULTS)
-    return key not in {"title", "$defs"}
+    return key not in {"title", "$defs"} and (key, value) not in _UNSAID
 
 
 def _typed(node: dict[str, Any]) -> dict[str, Any]:
-    """An `enum` of words says that it is a string: some providers ask for the type."""
+    """An `enum` of words says that it is a string: some providers ask for the type. Several of them are one."""
+    choices = node.get("anyOf", [])
+    if choices and all(choice.keys() == {"type", "enum"} for choice in choices):
+        rest = {key: value for key, value in node.items() if key != "anyOf"}
+        return choices[0] | {"enum": [word for choice in choices for word in choice["enum"]]} | rest
     words = node.get("enum")
     if words and "type" not in node and all(isinstance(word, str) for word in words):
         return {"type": "string"} | node

@@ -1,4 +1,4 @@
-"""Programs that people chat in: LibreChat by the library that it asks by, Open WebUI by the requests that it makes."""
+"""Programs that people chat in: LibreChat by its engine and its library, Open WebUI by the requests that it makes."""
 
 import asyncio
 import json
@@ -10,11 +10,12 @@ from tests.npm import installed
 from tests.web.v1.programs import PICTURE, Programs, served
 
 from angelia.core import entry as e
-from angelia.testing.model.steps import Step, say
+from angelia.testing.model.steps import Step, call, say
 
 pytestmark = pytest.mark.anyio
 
 HERE = Path(__file__).with_name("librechat")
+ENGINE = Path(__file__).with_name("librechat_engine")
 ANSWER, LOOKED, TITLE = "The south bed, by far.", "That is a red dot.", "Beds and harvest"
 
 
@@ -51,6 +52,29 @@ async def test_librechat_chats_with_pictures_and_makes_a_title(tmp_path: Path) -
     assert "You are a gardener." in wanted
     assert (asked, looked) == ("Which bed brought most?", "And this?")
     assert len(title) == 1
+
+
+@pytest.mark.real("npm")
+@pytest.mark.slow
+@pytest.mark.soak
+async def test_librechats_own_engine_streams_calls_its_tool_and_makes_a_title(tmp_path: Path) -> None:
+    """`@librechat/agents`, which LibreChat runs each of its messages by; the rest of it needs a MongoDB."""
+    folder = installed("librechat-engine", ENGINE / "package.json")
+    weighs = call("weigh", {"bed": "south"})
+    async with served(tmp_path, [weighs, say(ANSWER), say(LOOKED), say(TITLE)]) as (programs, model):
+        process = await asyncio.create_subprocess_exec(
+            *("node", str(ENGINE / "speak.mjs"), f"{programs.page.address}/v1", await programs.key(), PICTURE),
+            cwd=folder,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        assert process.returncode == 0, err.decode()
+        came = json.loads(out)
+        assert [len(one.images) for one in model.requests] == [0, 0, 1, 0]
+    assert (came["weighed"], came["first"], came["second"], came["title"]) == (["south"], ANSWER, LOOKED, TITLE)
+    assert came["pieces"] > 1
+    assert all(used["output_tokens"] > 0 for used in came["used"])
 
 
 TASK = "### Task:\nGenerate a concise, 3-5 word title.\n### Chat History:\n<chat_history>\nUSER: {0}\n</chat_history>"
