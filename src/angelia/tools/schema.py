@@ -77,8 +77,8 @@ def _typed(node: dict[str, Any]) -> dict[str, Any]:
     """An `enum` of words says that it is a string: some providers ask for the type. Several of them are one."""
     choices = node.get("anyOf", [])
     if choices and all(choice.keys() == {"type", "enum"} for choice in choices):
-        rest = {key: value for key, value in node.items() if key != "anyOf"}
-        return choices[0] | {"enum": [word for choice in choices for word in choice["enum"]]} | rest
+        listed = {"type": "string", "enum": [word for choice in choices for word in choice["enum"]]}
+        return listed | {key: value for key, value in node.items() if key != "anyOf"}
     words = node.get("enum")
     if words and "type" not in node and all(isinstance(word, str) for word in words):
         return {"type": "string"} | node

@@ -1,10 +1,12 @@
 """What the page asks the server for: each thing once, and again when something has changed."""
+# ruff: noqa: E501 - what runs in the page stands on one line
 
+import re
 from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.web.page.fake import FakeServer
 from tests.web.page.garden import TALK
@@ -53,6 +55,36 @@ def test_the_overview_reads_each_thing_once_and_again_on_news(
     expect(page.locator(".items .go").filter(has_text="Allow once")).to_have_count(0)
     _later(page, 2_000)
     assert {path: asked[path] for path in OVERVIEW} == dict.fromkeys(OVERVIEW, 2)
+    leave(page)
+
+
+SHIFTS = """() => new Promise((done) => {
+  new PerformanceObserver((list, own) => (own.disconnect(), done(list.getEntries().map((one) => `${one.value.toFixed(4)} ${one.sources.map(({ node, previousRect: a, currentRect: b }) => `${node?.outerHTML?.slice(0, 60)} ${a.y} ${b.y}`)}`)))).observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done([]), 500);
+})"""
+"""What moved since the page was opened, and how far."""
+
+
+@pytest.mark.parametrize("order", [("home", "schedules", "usage"), ("schedules", "usage", "home")])
+def test_what_is_read_late_moves_nothing_on_the_overview(
+    chrome: Browser, fake: FakeServer, address: str, order: tuple[str, ...]
+) -> None:
+    """On a phone, where all of it stands in one column."""
+    page = visit(chrome, f"{address}/static/icon.svg", width=390)
+    held: dict[str, Route] = {}
+    page.route(
+        re.compile("/api/(home|schedules|usage)"),
+        lambda route: held.update({urlsplit(route.request.url).path.removeprefix("/api/"): route}),
+    )
+    page.goto(f"{address}/#/overview")
+    for name in order:
+        while name not in held:
+            page.wait_for_timeout(5)
+        with page.expect_response(f"**/api/{name}*"):
+            held[name].continue_()
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    expect(page.locator(".items:not(.runs), .days, .next")).to_have_count(3)
+    assert page.evaluate(SHIFTS) == []
     leave(page)
 
 

@@ -7,6 +7,7 @@ when the page begins to be served, without the comments and blanks that only rea
 import gzip
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
@@ -18,6 +19,7 @@ from msgspec import Struct
 from angelia.faces.web.page_scripts import joined
 
 STYLE = "page.css"
+_OWN_VALUE = re.compile(r"--[a-z][\w-]*")
 _SHEETS = ("tokens", "base", "frame", "content", "widths")
 """Later ones overrule earlier ones."""
 _TYPES = {
@@ -80,6 +82,11 @@ def _read(folder: Traversable, within: str = "") -> dict[str, bytes]:
 
 
 def _style(text: str) -> str:
-    """Without comments, and without blanks where they mean nothing."""
+    """Without comments, without blanks where they mean nothing, and with short names for its own values, the shortest
+    for those that are named most.
+    """
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    often = Counter(_OWN_VALUE.findall(text)).most_common()
+    short = {name: f"--{at:x}" for at, (name, _) in enumerate(often)}
+    text = _OWN_VALUE.sub(lambda named: short[named[0]], text)
     return re.sub(r"\s*([{};])\s*|([:,])\s+", r"\1\2", text).replace(";}", "}")
