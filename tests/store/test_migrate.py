@@ -77,6 +77,7 @@ def _with_hours(connection: sqlite3.Connection) -> None:
     for index in schema.BY_LAST_MINUTE:
         connection.execute(f"DROP INDEX {index.split()[2]}")
     connection.execute("ALTER TABLE conversations DROP COLUMN last_minute")
+    connection.execute("ALTER TABLE conversations DROP COLUMN last_hour")
     of_version_six = [one for one in schema.SIXTH if "conversations" in one and "_by_place" not in one]
     for statement in of_version_six:
         connection.execute(statement)
@@ -166,6 +167,23 @@ async def test_a_log_of_before_the_minutes_of_last_use_is_brought_forward(path: 
     made = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     connection.close()
     assert {"conversations_by_minute", *(index.split()[2] for index in schema.LISTED)} <= made
+
+
+def test_a_process_of_before_goes_on_beside_it(path: Path) -> None:
+    """It lists conversations by the hour of their last use, as it did, and what it writes is added up."""
+    of_version_six(path)
+    of_before = connect(path)
+    of_before.execute("UPDATE conversations SET last_at = last_at")
+    listed = "SELECT id, last_hour FROM conversations WHERE last_hour <= 6 ORDER BY last_hour DESC, last_at DESC"
+    assert of_before.execute(listed).fetchall() == [("three", 6), ("one", 5)]
+    Database.open(path.parent).close()
+    assert of_before.execute(listed).fetchall() == [("three", 6), ("one", 5)]
+    of_before.execute("UPDATE conversations SET last_at = ? WHERE id = 'two'", (6 * HOUR + 2,))
+    assert of_before.execute(listed).fetchall() == [("two", 6), ("three", 6), ("one", 5)]
+    of_before.execute("UPDATE leases SET presence = '', expires = 0 WHERE conversation = 'one' AND epoch = 1")
+    of_before.execute("INSERT INTO spending VALUES (9, 'two', 3, 'ann', 'm', 1, 0, 0, 0, 0)")
+    assert of_before.execute("SELECT cost FROM spending_days WHERE principal = 'ann'").fetchall() == [(10,)]
+    of_before.close()
 
 
 @pytest.mark.anyio

@@ -439,7 +439,8 @@ async def test_tables_of_an_earlier_version_are_brought_forward(postgres: Postgr
             connection.execute(f"DROP FUNCTION {source}_summed_{change} CASCADE")
         connection.execute("DROP TABLE spending_days, spending_in_days")
         connection.execute("ALTER TABLE leases DROP COLUMN may_cost; DROP INDEX entries_decided")
-        connection.execute("ALTER TABLE conversations DROP COLUMN last_minute; DROP INDEX conversations_by_place")
+        connection.execute("ALTER TABLE conversations DROP COLUMN last_minute, DROP COLUMN last_hour")
+        connection.execute("DROP INDEX conversations_by_place")
         connection.execute("DROP INDEX outbox_by_place, outbox_doubtful, spending_by_conversation")
         connection.execute("ALTER TABLE leases DROP COLUMN since, DROP COLUMN rested")
         connection.execute("DROP TABLE machines; UPDATE format SET version = 1")
@@ -452,4 +453,5 @@ async def test_tables_of_an_earlier_version_are_brought_forward(postgres: Postgr
     add = "INSERT INTO spending VALUES (4, 'one', 3, 'owner', 'm', 30, 5, 2, 0, 0)"
     await db.write(lambda connection: connection.execute(add))
     assert await Transcript(db).spent(OWNER, 0) == Spending(100, 14, 0)
+    await db.read(lambda connection: connection.execute("SELECT last_hour FROM conversations"))  # as versions before do
     db.close()

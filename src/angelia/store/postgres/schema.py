@@ -70,7 +70,7 @@ _BY_DAY = (*DAY_SUMS, *IN_POSTGRES, VIEWING_OF_DAYS)
 # Computed by the server, and the same within a minute: an append changes no index (heap-only tuples).
 _MINUTE = f"last_at / {schema.MINUTE_MS}"
 _BY_MINUTE = (
-    *schema.NO_HOURS,
+    *schema.NOT_BY_HOUR,
     f"ALTER TABLE conversations ADD COLUMN last_minute INTEGER GENERATED ALWAYS AS ({_MINUTE}) STORED",
     *schema.BY_LAST_MINUTE,
 )

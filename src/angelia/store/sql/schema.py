@@ -397,15 +397,15 @@ SEVENTH = (*DAY_SUMS, *IN_SQLITE)
 """What makes one of version 7 of it."""
 
 MINUTE_MS = 60_000
-NO_HOURS = (
-    *(f"DROP INDEX {index.split()[2]}" for index in _BY_LAST_HOUR),
-    "ALTER TABLE conversations DROP COLUMN last_hour",
-)
+NOT_BY_HOUR = tuple(f"DROP INDEX {index.split()[2]}" for index in _BY_LAST_HOUR)
 BY_LAST_MINUTE = _by_use("last_minute")
 """What was used in one hour was sorted whole by each list; in a minute less is written than a list should mind."""
 EIGHTH = (
     "DROP TRIGGER conversations_by_hour",
-    *NO_HOURS,
+    *NOT_BY_HOUR,
+    # Processes of an earlier version, which go on beside this one, still ask for it; computed as they do.
+    "ALTER TABLE conversations DROP COLUMN last_hour",
+    f"ALTER TABLE conversations ADD COLUMN last_hour INTEGER GENERATED ALWAYS AS (last_at / {HOUR_MS}) VIRTUAL",
     "ALTER TABLE conversations ADD COLUMN last_minute INTEGER NOT NULL DEFAULT 0",
     f"UPDATE conversations SET last_minute = last_at / {MINUTE_MS}",  # noqa: S608 - a number of ours
     # SQLite writes the indexes of each column that a statement names, changed or not: this is a statement of its own.
