@@ -81,8 +81,33 @@ async def test_a_fault_at_one_conversation_ends_the_start_of_no_other(tmp_path: 
         async with town(tmp_path, server, far, settings=broken) as life:
             for chat in CHATS[:-1]:
                 await life.answered(1, chat)
-            assert far.texts(CHATS[-1]) == []
-    assert "is not gone on with, by a fault of ours" in (tmp_path / "home" / "angelia.log").read_text()
+            await life.answered(1, CHATS[-1])
+            (told,) = far.texts(CHATS[-1])
+    assert told.startswith("What you wrote here is not answered yet, and is not gone on with: A fault of ours, code ")
+    code = told.partition("code ")[2][:8]
+    assert f"is not gone on with, code {code}" in (tmp_path / "home" / "angelia.log").read_text()
+
+
+async def test_who_waits_is_told_once_why_nobody_goes_on_in_however_many_lives(tmp_path: Path) -> None:
+    step: list[Step] = [hang()]
+    async with ModelServer(lambda _: step[0]) as server:
+        await left_open(tmp_path, server)
+        step[0], far = say("Here I am again."), FarEnd()
+        for _ in range(2):
+            async with town(tmp_path, server, far, settings=replace(OPEN, model="nobody:none")) as life:
+                for chat in CHATS:
+                    await life.answered(1, chat)
+                found = life.gateway.chat_sessions
+                assert await found.rouse(found._dispatcher.line("chat")) == 0
+                await life.settled()
+                queued = [one for one in await life.facts(CHATS[0]) if isinstance(one, e.DeliveryQueued)]
+                assert len(queued) == 1, "a start that fails adds nothing to what the one before has said"
+        assert [len(far.texts(chat)) for chat in CHATS] == [1, 1, 1]
+        assert "is not gone on with: " in far.texts(CHATS[0])[0]
+        async with town(tmp_path, server, far) as life:
+            for chat in CHATS:
+                await life.answered(2, chat)
+        assert [far.texts(chat)[-1] for chat in CHATS] == ["Here I am again."] * 3
 
 
 async def test_lives_that_end_within_a_request_make_the_next_one_wait_for_nothing(tmp_path: Path) -> None:

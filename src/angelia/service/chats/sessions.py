@@ -17,7 +17,7 @@ from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.days import DAY_MS
 from angelia.core.errors import AngeliaError
-from angelia.core.ids import ConversationId
+from angelia.core.ids import ConversationId, sortable_id
 from angelia.core.person_role import PersonRole
 from angelia.core.principal import ANGELIA, OWNER, Principal
 from angelia.core.text import fenced
@@ -29,6 +29,7 @@ from angelia.path_queries import exists
 from angelia.policy.approvers import Approvers
 from angelia.sandboxes.workspace import work_folder
 from angelia.service.chats.dispatcher import DeliveryDispatcher
+from angelia.service.chats.notices import left_lying
 from angelia.service.chats.open_channel import OpenChannel, wait
 from angelia.service.chats.owner_chat import owner_chat, owner_key
 from angelia.service.chats.people import ChatKey, owners_among
@@ -225,7 +226,8 @@ class ChatSessions:
         return sum(task.result() for task in found)
 
     async def _roused(self, conversation: ConversationId, line: OpenChannel) -> bool:
-        """Whether there was something to go on with, and it could be."""
+        """Whether there was something to go on with, and it could be; who waits for it is told why it could not."""
+        turn = Turn()
         try:
             log = await self.services.transcript.entries(conversation)
             turn = await in_slices(folding(Turn(), log))
@@ -237,11 +239,25 @@ class ChatSessions:
             await self.work(await self.session(conversation), line)
         except AngeliaError as error:
             logger.warning("conversation %s cannot be gone on with: %s", conversation, error)
+            await self._tell_of(conversation, turn, str(error))
         except Exception as error:
-            logger.exception("conversation %s is not gone on with, by a fault of ours", conversation, exc_info=error)
+            code = sortable_id(self.services.clock)[-8:]
+            logger.exception("conversation %s is not gone on with, code %s", conversation, code, exc_info=error)
+            await self._tell_of(conversation, turn, f"A fault of ours, code {code}.")
         else:
             return True
         return False
+
+    async def _tell_of(self, conversation: ConversationId, turn: Turn, why: str) -> None:
+        """Once for each turn, however many lives fail at it."""
+        told = left_lying(conversation, turn, why)
+        try:
+            entries = await self.services.transcript.entries(conversation) if told else ()
+            if told and not any(isinstance(one.fact, e.DeliveryQueued) and one.fact.id == told.id for one in entries):
+                await self.services.transcript.append(conversation, [told])
+                self._dispatcher.signal()
+        except AngeliaError as error:
+            logger.warning("nobody in conversation %s could be told: %s", conversation, error)
 
     async def remember_owner(self, address: e.Address, sender: str) -> None:
         """Where the owner last wrote to us in private through a door: questions of ours go there."""
