@@ -5,6 +5,7 @@ import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -16,6 +17,7 @@ from angelia.core.ids import CallId, ConversationId
 from angelia.core.principal import OWNER
 from angelia.faces.cli.mcp import look_at_server
 from angelia.faces.web.api_keys import ApiKeys
+from angelia.faces.web.conversations import web_conversations
 from angelia.faces.web.conversations.entry_view import addresses_in
 from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.service.schedule.keep_time import keep_time
@@ -195,6 +197,32 @@ async def test_a_start_follows_what_is_open_side_by_side_and_reads_nothing_that_
                 assert not rousing.done()
             await rousing
             assert set(conversations._seen) == set(left)
+            await conversations.close()
+
+
+async def test_a_fault_at_one_conversation_is_told_there_and_ends_the_start_of_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step: list[Step] = [hang()]
+    async with ModelServer(lambda _: step[0]) as server:
+        async with opened(tmp_path, server.base_url) as app, visiting(app) as page:
+            left = [ConversationId(await page.begun()) for _ in range(2)]
+            for conversation in left:
+                await page.says(conversation, "Are you there?")
+                await page.until(conversation, "ModelAsked")
+        step[0] = say("Here I am again.")
+        async with opened(tmp_path, server.base_url) as app:
+            conversations = WebConversations(app, ApiKeys(app.key_value, app.clock))
+            conversations._models[left[-1]] = cast("Any", 7)  # what makes the one that was used last fault
+            await conversations.rouse()
+            async with conversations.watched(left[0]) as watched:
+                async for event in watched.events(0):
+                    if event.data.get("text") == "Here I am again.":
+                        break
+            monkeypatch.setattr(web_conversations, "UNUSED_MS", -1)
+            await conversations._let_go(left[-1])
+            async with conversations.watched(left[-1]) as watched:
+                assert watched.trouble.startswith("A fault of ours, code ")
             await conversations.close()
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound, StoreBusy, StoreUnreachable
-from angelia.core.ids import CallId, CommandKey, ConversationId, DeliveryId, PlaceId
+from angelia.core.ids import CallId, CommandKey, ConversationId, DeliveryId, PlaceId, sortable_id
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean
 from angelia.engine.state import waits_for_program
@@ -344,12 +344,19 @@ class WebConversations:
                     await self.session(conversation)
         except AngeliaError as error:
             self._tell_of(conversation, error)
+        except Exception as error:
+            code = sortable_id(self._app.clock)[-8:]
+            logger.exception("conversation %s is not gone on with, code %s", conversation, code, exc_info=error)
+            self._say_why(conversation, f"A fault of ours, code {code}.")
+
+    def _say_why(self, conversation: ConversationId, why: str) -> None:
+        if seen := self._seen.get(conversation):
+            seen.watched.fail(clean(why))
 
     def _tell_of(self, conversation: ConversationId, error: AngeliaError) -> None:
         """Say on the page why it is not gone on with. A busy store is tried again; else the next message tries."""
         logger.warning("conversation %s is not driven: %s", conversation, error)
-        if seen := self._seen.get(conversation):
-            seen.watched.fail(clean(str(error)))
+        self._say_why(conversation, str(error))
         if isinstance(error, StoreBusy | StoreUnreachable):
             trying = asyncio.create_task(self._go_on(conversation))
             self._trying.add(trying)
@@ -455,6 +462,8 @@ class WebConversations:
     async def _let_go(self, conversation: ConversationId) -> None:
         seen = self._seen[conversation]
         if seen.users or seen.watched.read or seen.used > self._app.clock() - UNUSED_MS:
+            return
+        if seen.watched.trouble:  # whoever comes reads why nobody goes on with it
             return
         own = self._own.get(conversation)
         if own and not own.at_rest:
