@@ -155,7 +155,11 @@ async def test_a_turn_in_a_conversation_of_the_terminal_goes_on_when_the_page_is
             assert told[-1]["text"] == "Here I am again."
 
 
-async def test_a_turn_that_cannot_go_on_when_the_page_is_served_again_says_why(tmp_path: Path) -> None:
+async def test_a_turn_that_cannot_go_on_when_the_page_is_served_again_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also to who comes when it was let go of for a while."""
+    monkeypatch.setattr(web_conversations, "UNUSED_MS", -1)
     async with ModelServer([hang()]) as server:
         (work := tmp_path / "work").mkdir()
         async with opened(tmp_path, server.base_url) as app, visiting(app) as page:
@@ -172,6 +176,13 @@ async def test_a_turn_that_cannot_go_on_when_the_page_is_served_again_says_why(t
                 if event.name == "state" and event.data["trouble"]:
                     assert str(work) in event.data["trouble"]
                     break
+        async with opened(tmp_path, server.base_url) as app:
+            conversations = WebConversations(app, ApiKeys(app.key_value, app.clock))
+            await conversations.rouse()
+            await conversations._let_go(ConversationId(conversation))
+            async with conversations.watched(ConversationId(conversation)) as watched:
+                assert str(work) in watched.trouble
+            await conversations.close()
 
 
 async def test_a_start_follows_what_is_open_side_by_side_and_reads_nothing_that_rests(tmp_path: Path) -> None:
@@ -200,9 +211,7 @@ async def test_a_start_follows_what_is_open_side_by_side_and_reads_nothing_that_
             await conversations.close()
 
 
-async def test_a_fault_at_one_conversation_is_told_there_and_ends_the_start_of_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_fault_at_one_conversation_is_told_there_and_ends_the_start_of_no_other(tmp_path: Path) -> None:
     step: list[Step] = [hang()]
     async with ModelServer(lambda _: step[0]) as server:
         async with opened(tmp_path, server.base_url) as app, visiting(app) as page:
@@ -219,8 +228,6 @@ async def test_a_fault_at_one_conversation_is_told_there_and_ends_the_start_of_n
                 async for event in watched.events(0):
                     if event.data.get("text") == "Here I am again.":
                         break
-            monkeypatch.setattr(web_conversations, "UNUSED_MS", -1)
-            await conversations._let_go(left[-1])
             async with conversations.watched(left[-1]) as watched:
                 assert watched.trouble.startswith("A fault of ours, code ")
             await conversations.close()
