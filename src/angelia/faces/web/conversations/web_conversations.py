@@ -463,8 +463,6 @@ class WebConversations:
         seen = self._seen[conversation]
         if seen.users or seen.watched.read or seen.used > self._app.clock() - UNUSED_MS:
             return
-        if seen.watched.trouble:  # whoever comes reads why nobody goes on with it
-            return
         own = self._own.get(conversation)
         if own and not own.at_rest:
             return
