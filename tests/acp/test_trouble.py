@@ -199,7 +199,7 @@ async def test_killed_anywhere_during_a_prompt_the_conversation_is_whole(tmp_pat
         _, points = await lived(first(server, tmp_path / "whole", sets=SETS))
     around = ["command.before_start:1", "command.after_start:1"]
     assert {*around} <= {*points}
-    chosen = dict.fromkeys([*some(points, 3), *around])
+    chosen = dict.fromkeys([*some(points, 5), *around])
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def one(point: str) -> tuple[str, list[str]]:

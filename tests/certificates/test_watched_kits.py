@@ -119,6 +119,7 @@ def told() -> list[str]:
     return []
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize(
     ("deed", "broken"),
     [

@@ -73,6 +73,7 @@ async def test_killed_anywhere_the_story_comes_to_its_end(tmp_path: Path) -> Non
     assert always <= {point.partition(":")[0] for point in reached}
 
 
+@pytest.mark.soak
 async def test_killed_while_its_answer_grows_as_a_message_the_story_comes_to_its_end(tmp_path: Path) -> None:
     async with Nursery() as nursery:
         found = await killed_at_each(GROWING, tmp_path, nursery, where=GROUP)

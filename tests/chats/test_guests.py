@@ -37,7 +37,7 @@ async def met(life: Town, far: FarEnd) -> None:
     await life.answered(1, "7")
 
 
-@pytest.mark.soak(every=3)
+@pytest.mark.soak(every=9)
 @pytest.mark.parametrize("kind", NETWORKS)
 async def test_a_guests_press_and_words_are_not_theirs_on_every_network(tmp_path: Path, kind: str) -> None:
     far, known = FarEnd(), network(kind)

@@ -42,6 +42,7 @@ async def says_yes(life: Town, far: FarEnd) -> None:
     await life.says(Pressed(question.buttons[0].value) if question.buttons else "1")
 
 
+@pytest.mark.soak(every=6)
 @pytest.mark.parametrize("kind", NETWORKS)
 @pytest.mark.parametrize("command", [HIDING, LINES], ids=["hiding", "lines"])
 async def test_a_question_is_shown_whole_and_its_answer_counts(tmp_path: Path, kind: str, command: str) -> None:
@@ -59,7 +60,7 @@ async def test_a_question_is_shown_whole_and_its_answer_counts(tmp_path: Path, k
         await far.when(lambda far: any("Done." in text for text in far.texts("7")))
 
 
-@pytest.mark.soak(every=3)
+@pytest.mark.soak(every=9)
 @pytest.mark.parametrize("kind", NETWORKS)
 async def test_what_is_too_long_goes_as_a_file_or_is_not_asked(tmp_path: Path, kind: str) -> None:
     far, known = FarEnd(), network(kind)

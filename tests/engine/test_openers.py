@@ -31,6 +31,7 @@ HEARD = [kind for kind in get_args(end.Ending) if kind is not end.StayedSilent]
 """The endings that somebody is told: all but the one that says why there is nothing to tell."""
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("kind", HEARD, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("opening", [e.UserSaid, ClockStruck])
 def test_every_ending_of_a_turn_is_delivered_to_whoever_opened_it(

@@ -156,7 +156,7 @@ def stable(rows: list[str]) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(row.rstrip() for row in text.split("\n"))).rstrip() + "\n"
 
 
-@pytest.mark.soak(every=4)
+@pytest.mark.soak(every=8)
 @pytest.mark.parametrize(("name", "columns"), [(name, columns) for name in STATES for columns in WIDTHS])
 def test_a_screen_is_the_one_that_was_looked_at(name: str, columns: int, tmp_path: Path) -> None:
     state = STATES[name]

@@ -93,7 +93,7 @@ async def kit(*words: str) -> str:
     return f"{out.decode(errors='replace')}\nstatus {process.returncode}"
 
 
-@pytest.mark.soak(every=2)
+@pytest.mark.soak
 @pytest.mark.parametrize("version", ["2026-07-28", "2025-11-25"])
 async def test_our_client_meets_all_that_a_version_requires(tmp_path: Path, version: str) -> None:
     async with client_at(tmp_path / "client") as command:

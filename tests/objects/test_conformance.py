@@ -9,7 +9,7 @@ from angelia.store.objects.port import ObjectStore
 from angelia.testing.objects.checks import ObjectCheck, checks
 
 
-@pytest.mark.soak(every=2)
+@pytest.mark.soak(every=4)
 @pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
 def test_a_store_of_objects_keeps_its_promise(
     check: ObjectCheck, make: Callable[[], ObjectStore], tmp_path: Path

@@ -59,9 +59,9 @@ async def test_files_move_to_a_bucket_and_back_and_a_server_that_is_away_is_told
         status, said = await angelia("store", "copy", prefix, env=environ)
         assert (status, said.splitlines()[0]) == (
             0,
-            f"{len(files)} files (0.0 MB) copied to {prefix}, 0 were there already.",
+            f"{len(files)} files (0.0 MB) copied to {prefix}; there already: 0.",
         )
-        assert f", {len(files)} were there already" in (await angelia("store", "copy", prefix, env=environ))[1]
+        assert f"; there already: {len(files)}." in (await angelia("store", "copy", prefix, env=environ))[1]
         for path in folder.iterdir():
             path.unlink()
         assert (await angelia("store", "verify"))[0] == 0

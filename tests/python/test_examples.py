@@ -191,6 +191,7 @@ def test_what_each_question_costs_is_a_table(tmp_path: Path) -> None:
     assert all(int(row[2]) > 0 for row in table[1:])
 
 
+@pytest.mark.soak
 def test_the_history_of_a_repository_is_a_batch(tmp_path: Path) -> None:
     """Only the commit that brought a test is a task, and the batch begins before it, without its mending."""
     repo = tmp_path / "work/calc"

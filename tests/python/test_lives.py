@@ -174,6 +174,7 @@ async def test_a_program_without_an_event_loop_has_the_same(program: Program, at
     assert [(question.text, question.own) for question in asked] == [("Which one do you mean?", True)]
 
 
+@pytest.mark.soak
 def test_a_program_needs_no_terminal(program: Program) -> None:
     path = written(
         program,

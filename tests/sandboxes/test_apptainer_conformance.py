@@ -45,7 +45,7 @@ async def standing(apptainer: Images, tmp_path_factory: pytest.TempPathFactory) 
         yield lambda: emptied(sandbox, workspace)
 
 
-@pytest.mark.soak(every=2)
+@pytest.mark.soak(every=4)
 @pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)
 async def test_in_an_instance(check: SandboxCheck, apptainer: Images, standing: Make, tmp_path: Path) -> None:
     @asynccontextmanager

@@ -78,7 +78,7 @@ async def test_with_a_bound_workspace(check: SandboxCheck, docker: Daemon, bound
     await check.run(bound if shares(check) else partial(contained, "bind", docker, tmp_path))
 
 
-@pytest.mark.soak(every=3)
+@pytest.mark.soak(every=6)
 @pytest.mark.parametrize("check", IN_MEMORY, ids=lambda check: check.name)
 async def test_with_a_workspace_in_memory(check: SandboxCheck, docker: Daemon, in_memory: Make) -> None:
     with outside_tmp() as folder:

@@ -58,7 +58,7 @@ async def standing(modal: Cloud, tmp_path_factory: pytest.TempPathFactory) -> As
         yield lambda: emptied(sandbox, None)
 
 
-@pytest.mark.soak(every=2)
+@pytest.mark.soak(every=4)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 async def test_at_modal(check: SandboxCheck, modal: Cloud, standing: Make, tmp_path: Path) -> None:
     await check.run(standing if shares(check) else partial(at_modal, modal.image, tmp_path))

@@ -168,7 +168,7 @@ def test_files_go_to_another_machine_and_come_back_checked(place: Place, sshd: S
         assert f"SHA-256 of what came: {hashlib.sha256(BYTES).hexdigest()}" in ended.err
         (Path(there) / "deep/link").symlink_to("/etc/passwd")
         ended = place.run("sandbox", "get", spec, "deep")
-        assert "1 files, 1.3 MB, whole; 1 left out" in ended.err
+        assert "1 file, 1.3 MB, whole; 1 left out" in ended.err
         assert (place.work / "deep/folder/a b.bin").read_bytes() == BYTES
         ended = place.run("sandbox", "put", spec, "deep", "again/")
         assert (Path(there) / "again/deep/folder/a b.bin").read_bytes() == BYTES, ended.err

@@ -95,6 +95,7 @@ def _expected(line: str, zone: str, year: int, minutes: dict[tuple[int, int], li
     return sorted(at for at in found if start <= at < end)
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.parametrize("zone", HERE)
 def test_two_years_of_a_cron_line_are_the_minutes_that_fit(zone: str) -> None:

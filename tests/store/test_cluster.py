@@ -106,6 +106,7 @@ async def test_a_machine_that_is_drained_finishes_its_turns_and_nobody_is_told(
         await cluster.until(shared_by_two)
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("point", ["cluster.taken:1", "cluster.taken:2", "cluster.before_release:1"])
 async def test_a_machine_that_is_killed_while_it_takes_or_hands_over_costs_nothing(
     tmp_path: Path, postgres: PostgresServer, point: str

@@ -128,6 +128,7 @@ async def test_where_a_machine_is_killed_another_goes_on(tmp_path: Path, postgre
         assert await machines.first.broken() == []
 
 
+@pytest.mark.soak
 async def test_a_machine_that_was_stopped_past_its_lease_writes_nothing_when_it_wakes(
     tmp_path: Path, postgres: PostgresServer
 ) -> None:

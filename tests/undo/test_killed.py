@@ -27,6 +27,7 @@ def _each_kind(points: list[str]) -> list[str]:
     return list(dict.fromkeys(point for some in found for point in (some[0], some[-1])))
 
 
+@pytest.mark.soak
 async def test_a_turn_that_was_killed_anywhere_is_taken_back(tmp_path: Path) -> None:
     async with ModelServer(by_replies(list(CHANGES))) as server:
         whole = Place(tmp_path / "whole", server, sets=OFF)

@@ -114,7 +114,7 @@ def test_what_an_honest_command_did_is_taken_back_to_the_byte(commands: Commands
     assert tree(commands.workspace) == before
 
 
-@pytest.mark.soak(every=2)
+@pytest.mark.soak(every=5)
 @pytest.mark.parametrize("run", range(10))
 def test_a_hostile_race_loses_nothing(commands: Commands, run: int) -> None:
     for number in range(6):

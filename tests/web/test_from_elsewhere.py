@@ -345,6 +345,7 @@ async def to_the_end(lines: AsyncIterator[str]) -> None:
         pass
 
 
+@pytest.mark.soak
 async def test_a_stream_ends_with_its_login(tmp_path: Path) -> None:
     """Wherever it was ended; another login's goes on."""
     async with afar(tmp_path, "proxy") as somebody:

@@ -7,6 +7,7 @@ from angelia.testing.channels.checks import ChannelCheck, checks
 from tests.channels.discord.network import discord
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", checks(capabilities()), ids=lambda check: check.name)
 async def test_discord(check: ChannelCheck) -> None:

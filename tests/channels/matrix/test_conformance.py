@@ -8,6 +8,7 @@ from angelia.testing.channels.checks import ChannelCheck, checks
 from tests.channels.matrix.network import matrix
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", checks(capabilities(MatrixSettings())), ids=lambda check: check.name)
 async def test_matrix(check: ChannelCheck) -> None:

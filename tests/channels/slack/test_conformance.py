@@ -11,6 +11,7 @@ from tests.channels.slack.network import slack, slack_by_http
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("check", checks(capabilities()), ids=lambda check: check.name)
 async def test_slack(check: ChannelCheck) -> None:
     await check.run(slack)

@@ -42,6 +42,7 @@ def test_every_page_has_no_barrier_and_no_sideways_scroll(chrome: Browser, addre
     leave(page)
 
 
+@pytest.mark.soak
 def test_what_floats_and_what_is_wrong_has_no_barrier(chrome: Browser, fake: FakeServer, address: str) -> None:
     """Palette, dialog, sheet, a picture large, an opened call, a lost line, a failure, nothing at all, logging in."""
     source = axe()

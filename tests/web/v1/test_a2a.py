@@ -180,7 +180,8 @@ async def test_a_task_goes_on_in_the_next_life_and_is_followed_from_the_log(tmp_
         async with agent(programs, key, streaming=False) as client:
             begun = await whole(client, asked)
             await model.when(lambda server: len(server.requests) == 1)
-    async with served(tmp_path, [say(WORDS)]) as (programs, _), agent(programs, key) as client:
+    late = slowly(say(WORDS), first=2.0)  # it is followed by then: of a task that is over there is nothing to follow
+    async with served(tmp_path, [late]) as (programs, _), agent(programs, key) as client:
         came = [one async for one in client.subscribe(SubscribeToTaskRequest(id=begun.id))]
     assert words_of(came[0].task) + "".join(map(added, came)) == WORDS
     assert came[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
