@@ -22,6 +22,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.soak
 def test_a_developer_types_two_lines_and_has_their_code_mended(wheel: Path, tmp_path: Path) -> None:
     with serving(tmp_path, STEPS) as place:
         (place.work / "total.sh").write_text(WRONG)

@@ -103,6 +103,7 @@ async def test_our_client_meets_all_that_a_version_requires(tmp_path: Path, vers
     assert {name for sign, name in found if sign == "✗"} - CHANCE == set(NOT_MET), said
 
 
+@pytest.mark.soak
 async def test_our_server_passes_all_that_asks_for_no_tools_of_the_kit() -> None:
     port = free_port()
     words = (sys.executable, "-m", "tests.mcp.conformance_server", str(port))

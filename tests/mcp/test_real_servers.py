@@ -106,7 +106,7 @@ class Caller:
         return text_of(await self.outcome(name, **arguments))
 
 
-@pytest.mark.soak(every=2)
+@pytest.mark.soak(every=4)
 @pytest.mark.parametrize("transport", SPOKEN)
 async def test_a_server_of_the_python_library(tmp_path: Path, transport: Transport) -> None:
     async with garden(tmp_path, transport) as way, reached(tmp_path, way) as (servers, _):

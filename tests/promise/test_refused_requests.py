@@ -43,6 +43,7 @@ async def test_one_message_that_is_refused_is_sent_once_and_no_repair_is_told(
         assert chat.facts(e.RemedyUsed) == []
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("step", [refused("No."), too_long(), too_large()], ids=["refused", "too long", "too large"])
 async def test_whatever_is_refused_no_bytes_are_sent_twice(tmp_path: Path, wire: str, step: Step) -> None:

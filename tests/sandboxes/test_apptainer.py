@@ -22,7 +22,7 @@ from angelia.testing.sandboxes.acts import arrives, place, refused, said, script
 
 from .apptainer import Images, live_and_be_killed
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("apptainer")]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("apptainer"), pytest.mark.soak]  # the kit meets it in every run
 
 Enter = Callable[..., ApptainerSandbox]
 

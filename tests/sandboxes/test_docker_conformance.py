@@ -72,7 +72,7 @@ def outside_tmp() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.soak(every=2)
+@pytest.mark.soak(every=4)
 @pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)
 async def test_with_a_bound_workspace(check: SandboxCheck, docker: Daemon, bound: Make, tmp_path: Path) -> None:
     await check.run(bound if shares(check) else partial(contained, "bind", docker, tmp_path))

@@ -31,7 +31,7 @@ async def meets(check: SandboxCheck, confine: Literal["auto", "off"], tmp_path: 
     await check.run(make)
 
 
-@pytest.mark.soak(every=3)
+@pytest.mark.soak(every=6)
 @pytest.mark.real("bwrap")
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)
@@ -39,6 +39,7 @@ async def test_confined(check: SandboxCheck, tmp_path: Path) -> None:
     await meets(check, "auto", tmp_path)
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.real("bwrap")
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)

@@ -24,7 +24,7 @@ from tests.faces.angelia import Place as Person
 
 from .modal_cloud import Cloud
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap"), pytest.mark.soak]  # the kit meets it in every run
 
 Enter = Callable[..., ModalSandbox]
 

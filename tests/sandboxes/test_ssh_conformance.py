@@ -15,7 +15,7 @@ from .sizes import SIZES
 from .sshd import Server
 
 
-@pytest.mark.soak(every=2)
+@pytest.mark.soak(every=4)
 @pytest.mark.anyio
 @pytest.mark.real("ssh")
 @pytest.mark.parametrize("check", checks(SIZES), ids=lambda check: check.name)

@@ -72,6 +72,7 @@ async def test_machines_share_the_channels_and_one_that_is_killed_is_replaced(
         assert cluster.doubled() == []
 
 
+@pytest.mark.soak
 async def test_a_machine_that_is_drained_finishes_its_turns_and_nobody_is_told(
     tmp_path: Path, postgres: PostgresServer
 ) -> None:

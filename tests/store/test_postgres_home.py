@@ -179,7 +179,7 @@ class SharedStory(Story):
         return PostgresDatabase.open(self.env["ANGELIA_STORE"], self.home)
 
 
-@pytest.mark.soak(every=3)
+@pytest.mark.soak(every=4)
 @pytest.mark.parametrize(
     "point",
     ["", "append.before_commit:4", "append.after_commit:9", "delivery.sent:1"]

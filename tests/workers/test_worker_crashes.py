@@ -19,6 +19,7 @@ STEPS: Script = [["run", "echo x >> ran", []], ["touch", "moved"], ["say", "Move
 POINTS = ("child.opened:1", "tool.started:2", "worker.opened:1", "tool.ran:3", "work.ended:1", "child.closed:1")
 
 
+@pytest.mark.soak(every=3)
 @pytest.mark.parametrize("point", POINTS)
 async def test_killed_at_each_point_it_is_told_of_once_and_is_not_started_again(tmp_path: Path, point: str) -> None:
     script = by_task({"Begin": [delegate({"task": TASK, "helper": "coder"}), WAIT, say("All done.")]})

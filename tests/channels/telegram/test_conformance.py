@@ -8,6 +8,7 @@ from angelia.testing.channels.incoming import incoming_checks
 from angelia.testing.networks.telegram_server import TelegramServer
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", checks(capabilities()), ids=lambda check: check.name)
 async def test_telegram(check: ChannelCheck) -> None:

@@ -32,6 +32,7 @@ from tests.web.v1.test_a2a import WORDS, agent, message, raw, whole, words_of
 from tests.web.v1.test_program_tool_crashes import life, new_key
 
 from angelia.core import entry as e
+from angelia.faces.web.a2a import pushes
 from angelia.faces.web.a2a.push_configs import MOST_CONFIGS, PushConfigs
 from angelia.faces.web.a2a.task_object import WAITS
 from angelia.faces.web.api_keys import KeyScope
@@ -192,21 +193,23 @@ async def test_nothing_is_begun_for_an_address_that_walls_keep_in(tmp_path: Path
         assert not await PushConfigs(programs.app.key_value).all()
 
 
-async def test_an_address_is_judged_again_each_time(tmp_path: Path) -> None:
+async def test_an_address_is_judged_again_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was reachable when it was given is not when it is told: the walls were closed in between."""
     async with listening() as hook:
         async with served(tmp_path, [Hang()], **HERE) as (programs, _), agent(programs, streaming=False) as client:
             await whole(client, pushed("Think.", hook.url))
             await hook.until(lambda: hook.tasks)
+        monkeypatch.setattr(pushes, "PAUSES", (0.0,))
         async with served(tmp_path, [say(WORDS)]) as (programs, _):
-            programs.page.door.pushes.pauses = (0.0,)
             await settled(programs.app.db)
     assert len(hook.tasks) == 1
 
 
-async def test_a_listener_that_refuses_is_tried_again_and_not_led_elsewhere(tmp_path: Path) -> None:
+async def test_a_listener_that_refuses_is_tried_again_and_not_led_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pushes, "PAUSES", (0.0, 0.0))
     async with listening(503, 307) as hook, served(tmp_path, [say(WORDS)], **HERE) as (programs, _):
-        programs.page.door.pushes.pauses = (0.0, 0.0)
         async with agent(programs, streaming=False) as client:
             await whole(client, pushed("Count.", hook.url))
         await hook.until(lambda: hook.tasks and hook.tasks[-1].status.state == DONE)
@@ -214,12 +217,17 @@ async def test_a_listener_that_refuses_is_tried_again_and_not_led_elsewhere(tmp_
     assert {head["line"] for head in hook.heads} == {"POST /hook HTTP/1.1"}
 
 
-async def test_one_that_takes_nothing_is_given_up_and_that_is_told(tmp_path: Path) -> None:
-    async with listening(500, 404, 307) as hook, served(tmp_path, [say(WORDS)], **HERE) as (programs, _):
-        programs.page.door.pushes.pauses = (0.0, 0.0)
-        async with agent(programs, streaming=False) as client:
-            await whole(client, pushed("Count.", hook.url))
-            await settled(programs.app.db)
+async def test_one_that_takes_nothing_is_given_up_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pushes, "PAUSES", (0.0, 0.0))
+    async with (
+        listening(500, 404, 307) as hook,
+        served(tmp_path, [say(WORDS)], **HERE) as (programs, _),
+        agent(programs, streaming=False) as client,
+    ):
+        await whole(client, pushed("Count.", hook.url))
+        await settled(programs.app.db)
     assert len(hook.tasks) == 3
     told = (tmp_path / "home/angelia.log").read_text()
     assert "takes nothing" in told

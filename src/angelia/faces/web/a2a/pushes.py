@@ -41,7 +41,6 @@ class TaskPushes:
     def __init__(self, app: "App", keys: ApiKeys, turns: ApiTurns) -> None:
         ranges = app.loaded.config.policy.allow_ranges
         self.configs = PushConfigs(app.key_value)
-        self.pauses: tuple[float, ...] = PAUSES
         self._fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges), limits=_LIMITS)
         self._keys, self._turns = keys, turns
         self._telling: dict[tuple[str, str], asyncio.Task[None]] = {}
@@ -100,7 +99,7 @@ class TaskPushes:
         task.add_done_callback(lambda done: self._telling.get(name) is done and self._telling.pop(name))
 
     async def _tell(self, push: KeptPush) -> None:
-        for pause in self.pauses:
+        for pause in PAUSES:
             key = next((one for one in await self._keys.list() if one.name == push.key), None)
             try:
                 if key is None:
@@ -139,7 +138,7 @@ class TaskPushes:
     async def _taken(self, push: KeptPush, turn: FollowedTurn) -> bool:
         """Whether the listener has taken it, after however many tries; False where it was deleted, or given up."""
         config, why = push.config, ""
-        for pause in (0.0, *self.pauses):
+        for pause in (0.0, *PAUSES):
             await asyncio.sleep(pause)
             if not await self.configs.kept(push):
                 return False
