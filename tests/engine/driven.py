@@ -11,6 +11,7 @@ from angelia.context.request import ModelRequest
 from angelia.core import entry as e
 from angelia.core.content import Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId, ConversationId, new_conversation, wall_clock
+from angelia.core.principal import OWNER
 from angelia.core.profile import Ability, Profile
 from angelia.engine.background import Background
 from angelia.engine.broker import Broker, BrokerDeps
@@ -116,6 +117,17 @@ class Driven:
         """What an earlier life left in the log; see `testing.logs.playbook`."""
         for line in lines:
             await self.log.append(*(line(self.log.entries) if callable(line) else (line,)))
+
+    def stopped_elsewhere_before(self, kind: type[e.Fact]) -> None:
+        """Another process writes a wish to stop right before such a fact is appended here."""
+        append = self.transcript.append
+
+        async def behind(conversation: ConversationId, facts: Sequence[e.AnyFact], **how: Any) -> list[e.Entry]:
+            if any(isinstance(fact, kind) for fact in facts):
+                await append(conversation, [e.CancelAsked(OWNER)])
+            return await append(conversation, facts, **how)
+
+        self.transcript.append = behind  # type: ignore[method-assign]  # what another process does beside it
 
     async def drive(self) -> Rest:
         """Until nothing is to be done before somebody speaks; a wait is over at once."""

@@ -1,9 +1,7 @@
 """A request is in the log before it leaves, and whatever comes of it is there before anything is done about it."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +10,6 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
 from angelia.core.failure import FailureKind
-from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
 from angelia.engine.live import LiveEvent, Writing
 from angelia.testing.model.steps import Cut, CutUnit, How, Speak, Step, call, calls, empty, say, server_error
@@ -67,14 +64,7 @@ async def test_a_stop_that_comes_in_as_it_is_noted_lets_nothing_be_sent(tmp_path
     """Another process wrote the wish: it is taken in by the very append after which the request would leave."""
     async with driven(tmp_path, [say("Nobody asked.")]) as one, asyncio.timeout(60):
         await one.say("Go.")
-        append = one.transcript.append
-
-        async def behind(conversation: ConversationId, facts: Sequence[e.AnyFact], **how: Any) -> list[e.Entry]:
-            if any(isinstance(fact, e.ModelAsked) for fact in facts):
-                await append(conversation, [e.CancelAsked(OWNER)])
-            return await append(conversation, facts, **how)
-
-        one.transcript.append = behind  # type: ignore[method-assign]  # what another process does beside it
+        one.stopped_elsewhere_before(e.ModelAsked)
         await one.drive()
         assert one.provider.requests == []
         assert [fact.ending for fact in one.facts(e.TurnClosed)] == [end.Cancelled(OWNER)]

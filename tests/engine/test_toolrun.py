@@ -303,6 +303,16 @@ async def test_who_stops_a_turn_stops_what_runs_and_is_told(tmp_path: Path) -> N
         assert [origin for origin, _, _ in one.told] == ["ending"]
 
 
+async def test_a_stop_that_comes_in_as_a_call_is_noted_lets_nothing_be_run(tmp_path: Path) -> None:
+    probe = Probe()
+    async with driven(tmp_path, [NOTE], World((probe,))) as one, asyncio.timeout(60):
+        await one.say("Go.")
+        one.stopped_elsewhere_before(e.ToolStarted)
+        await one.drive()
+        assert probe.ran == []
+        assert [status for status, _ in one.results] == [CallStatus.CANCELLED.value]
+
+
 async def test_no_secret_is_stored(tmp_path: Path) -> None:
     async def leak(words: Words, context: ToolContext) -> ToolOutcome:
         return ToolOutcome((Text("the key is hunter2"),), diffs=(e.Diff("a", "hunter2", "new hunter2"),))
