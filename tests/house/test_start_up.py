@@ -28,7 +28,19 @@ DEAR = {
 }
 """Whole seconds, or tens of milliseconds: on no quick way in."""
 
-STANDARD_BUT_SLOW = {"asyncio", "email", "http", "multiprocessing", "sqlite3", "ssl", "unittest", "urllib.request"}
+STANDARD_BUT_SLOW = {
+    "asyncio",
+    "base64",
+    "email",
+    "http",
+    "multiprocessing",
+    "pathlib",
+    "shlex",
+    "sqlite3",
+    "ssl",
+    "unittest",
+    "urllib",
+}
 """Parts of the standard library that say nothing about a version or a value."""
 
 VALUES = {"angelia", "msgspec", "typing_extensions"}
@@ -36,8 +48,8 @@ VALUES = {"angelia", "msgspec", "typing_extensions"}
 
 WAYS: dict[str, tuple[list[str], set[str]]] = {
     "the values": (["-c", "import angelia.core.entry"], VALUES),
-    "--version": (["-m", "angelia", "--version"], VALUES | {"click"}),
-    "--help": (["-m", "angelia", "--help"], VALUES | {"click"}),
+    "--version": (["-m", "angelia", "--version"], {"angelia", "click"}),
+    "--help": (["-m", "angelia", "--help"], {"angelia", "click"}),
 }
 """What is run, and which packages beside the standard library it may import."""
 

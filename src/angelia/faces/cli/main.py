@@ -1,18 +1,14 @@
 """The commands there are; each is loaded when it is called."""
 
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
-from pathlib import Path
 
 import click
 
-from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.version import PACKAGE_VERSION
-from angelia.faces.cli import exits
 from angelia.faces.words.output import echo, sure
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -95,6 +91,8 @@ class LazyGroup(click.Group):
         name, sentence = args[0], " ".join(args)
         if name not in COMMANDS and not name.startswith("-"):
             if len(sentence.split()) >= _SENTENCE or " " in name:
+                import shlex
+
                 words = f"{name!r} is no command. To ask it: angelia ask {shlex.quote(sentence)}"
                 raise click.exceptions.NoSuchCommand(name, words, ctx=ctx)
             raise click.exceptions.NoSuchCommand(name, None, COMMANDS, ctx)
@@ -154,29 +152,37 @@ def run(arguments: Sequence[str]) -> int:
         result = angelia.main(args=list(arguments), prog_name="angelia", standalone_mode=False)
     except click.exceptions.Exit as leave:
         return leave.exit_code
-    except click.ClickException as error:
-        told = StringIO()
-        error.show(told)
-        echo(told.getvalue(), err=True, end="")
-        return exits.USAGE
     except (click.Abort, KeyboardInterrupt):
         return 130
-    except BrokenPipeError:
-        return exits.FAILED
-    except AngeliaError as error:
-        echo(f"angelia: {error}", err=True)
-        return exits.USAGE if isinstance(error, BadInput) else exits.FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defence: a person gets a sentence and a code
-        return _fault(error)
-    return result if isinstance(result, int) else exits.OK
+        return _told(error)
+    return result if isinstance(result, int) else 0
 
 
 def _have_home() -> None:
     """A user without a home, such as a number that a container runs under, has one in which there is nothing."""
-    try:
-        Path.home()
-    except RuntimeError:
+    if os.path.expanduser("~").startswith("~"):  # noqa: PTH111 - a version is told without importing pathlib
         os.environ["HOME"] = "/nonexistent"
+
+
+def _told(error: Exception) -> int:
+    """Say what went wrong; returns the exit code. What knows of errors is loaded when there is one."""
+    from angelia.core.errors import AngeliaError, BadInput
+    from angelia.faces.cli import exits
+
+    match error:
+        case click.ClickException():
+            told = StringIO()
+            error.show(told)
+            echo(told.getvalue(), err=True, end="")
+            return exits.USAGE
+        case BrokenPipeError():
+            return exits.FAILED
+        case AngeliaError():
+            echo(f"angelia: {error}", err=True)
+            return exits.USAGE if isinstance(error, BadInput) else exits.FAILED
+        case _:
+            return _fault(error)
 
 
 def _fault(error: Exception) -> int:
@@ -184,6 +190,7 @@ def _fault(error: Exception) -> int:
     import logging
 
     from angelia.core.ids import sortable_id
+    from angelia.faces.cli import exits
     from angelia.service.logs import log_file, log_to
 
     if not logging.getLogger("angelia").handlers:  # no home was opened yet

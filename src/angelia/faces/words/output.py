@@ -15,7 +15,6 @@ be made safe but what may be written at all, and there are four ways:
 
 import io
 import sys
-from base64 import b64encode
 from collections.abc import Sequence
 from typing import NewType, TextIO
 
@@ -27,6 +26,8 @@ Painted = NewType("Painted", str)
 
 def clipboard(text: str) -> Painted:
     """What puts a text into the clipboard of a terminal that lets programs do that (xterm's OSC 52)."""
+    from base64 import b64encode
+
     return Painted(f"\x1b]52;c;{b64encode(text.encode()).decode()}\x07")
 
 
