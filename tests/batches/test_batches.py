@@ -14,6 +14,7 @@ from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
 from angelia.service.batches.batch_file import BatchIdentity, held_batch
 from angelia.service.batches.results import TrialResult
+from angelia.service.batches.runner import MAX_CRASHES
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.testing.crash import Run
@@ -72,6 +73,22 @@ async def test_killed_again_and_again_each_trial_has_one_result_and_is_paid_once
         assert await Transcript(db).conversations(OWNER) == []  # a person's list is not theirs
     finally:
         db.close()
+
+
+async def test_a_task_within_whose_request_the_batch_died_ten_times_has_that_as_its_result(tmp_path: Path) -> None:
+    """Up to then it is asked again; and that our own process died says nothing of the model, so others are done."""
+    words = argv(tmp_path, task_file(tmp_path, {"id": "t0"}, {"id": "t1"}), "--parallel", "1")
+    async with ModelServer(two_steps) as server:
+        env = environment(tmp_path, server)
+        for _ in range(MAX_CRASHES):
+            await nursery.run_killed_at("model.asked:1", words, env)
+        last = await nursery.run(words, env)
+    assert last.status == 0, last.stderr
+    assert [(row["task"], row["ending"]) for row in results(tmp_path)] == [
+        ("t0", "ModelUnavailable"),
+        ("t1", "Answered"),
+    ]
+    assert "ended 10 times while openai-chat:m was asked" in results(tmp_path)[0]["why"]
 
 
 async def test_the_command_says_what_came_and_writes_it_down(tmp_path: Path) -> None:

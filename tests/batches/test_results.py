@@ -75,6 +75,7 @@ def test_a_command_says_it_by_its_exit_code_or_its_last_line(
         (end.StepLimit(9), True),
         (end.OutOfCredit("m"), False),
         (end.ModelUnavailable("m", 3), False),
+        (end.ModelUnavailable("m", 10, died=10), True),
         (end.BudgetSpent("cost this turn", "$0.5001", "$0.5000"), True),
         (end.BudgetSpent("cost this turn", "$0.2001", "$0.2000"), False),
         (end.BudgetSpent("cost today", "$9", "$9"), False),

@@ -11,7 +11,7 @@ class TurnCaps(Struct, frozen=True):
 
     `patience` is how long an outage of the model is outlived, -1 for `patience_of`'s choice. A wait longer than
     `longest_wait` is put off for as long as there is a fallback. `cut_pause` comes before a cut reply is asked again,
-    and doubles.
+    and doubles. A request, or a recording, within which our process ended `max_crashes` times in a row is given up.
     """
 
     max_steps: int = 90
@@ -20,11 +20,11 @@ class TurnCaps(Struct, frozen=True):
     max_seconds: int = 0
     day_tokens: int = 0
     day_cost: int = 0
-    max_orphans: int = 3
     stale_calls: int = 8
     patience: int = -1
     longest_wait: int = 120
     cut_pause: float = 0.5
+    max_crashes: int = 3
 
 
 WATCHED_DOORS = frozenset({"terminal", "acp"})

@@ -209,8 +209,8 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         return _remedy(turn, turn.failure, rules, moment)
     if turn.wait_from <= moment.now < turn.wait_until:  # a wait that is still to begin is one of a clock set back
         return Rest(turn.wait_until)
-    if turn.asked and turn.orphans + 1 >= rules.limits.max_orphans:
-        died = turn.orphans + 1
+    died = turn.orphans + 1
+    if turn.asked and 0 < rules.limits.max_crashes <= died:
         return Close(end.ModelUnavailable(model=turn.model, tries=died, died=died))
     return _next_request(turn, rules, moment)
 
@@ -414,8 +414,8 @@ def _written_down(message: int, turn: Turn, limits: TurnCaps) -> Effect:
     """A recording that ends the process that listens to it is given up, as a message is."""
     if message in turn.doubtful:
         return LeaveUnheard(message, _PERHAPS_PAID)
-    if turn.recordings.get(message, 0) >= limits.max_orphans:
-        return LeaveUnheard(message, f"{limits.max_orphans} tries came to no end")
+    if 0 < limits.max_crashes <= turn.recordings.get(message, 0):
+        return LeaveUnheard(message, f"{limits.max_crashes} tries came to no end")
     return Transcribe(message)
 
 

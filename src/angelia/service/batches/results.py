@@ -15,9 +15,7 @@ from angelia.service.batches.statistics import Interval, pass_at, wilson
 from angelia.service.batches.tasks import Task
 from angelia.service.batches.trials import TaskTrial
 
-MODEL_AWAY = (end.ModelUnavailable, end.ModelUnknown, end.LoginNeeded, end.OutOfCredit, end.WrongAddress)
-"""Endings that say nothing of a task: it is gone on with once the model can be had."""
-
+_MODEL_AWAY = (end.ModelUnavailable, end.ModelUnknown, end.LoginNeeded, end.OutOfCredit, end.WrongAddress)
 _ANSWERS = ("answer", "ending")
 
 
@@ -71,6 +69,13 @@ def last_ending(entries: Sequence[e.Entry]) -> end.Ending | None:
     return closed
 
 
+def is_away(ending: end.Ending | None) -> bool:
+    """Whether an ending says nothing of a task, which is gone on with once the model can be had. One by deaths of our
+    own process says nothing of the model.
+    """
+    return isinstance(ending, _MODEL_AWAY) and not (isinstance(ending, end.ModelUnavailable) and ending.died)
+
+
 def is_final(ending: end.Ending | None, task: Task) -> bool:
     """Whether an ending is the task's own: the model could be had, and no other money than the task's ran out."""
     match ending:
@@ -81,7 +86,7 @@ def is_final(ending: end.Ending | None, task: Task) -> bool:
                 return bool(task.max_cost) and cap == f"${task.max_cost:.4f}"
             return not what.endswith("today")
         case _:
-            return not isinstance(ending, MODEL_AWAY)
+            return not is_away(ending)
 
 
 def check_of(entries: Sequence[e.Entry]) -> e.Checked | None:

@@ -29,7 +29,7 @@ from angelia.policy.approvers import nobody
 from angelia.sandboxes.registry import ELSEWHERE
 from angelia.service.batches.check_process import CheckProcesses
 from angelia.service.batches.checks import CheckedWork, checked, put_files, set_up
-from angelia.service.batches.results import MODEL_AWAY, TrialResult, cost_of, is_final, last_ending, result_of
+from angelia.service.batches.results import TrialResult, cost_of, is_away, is_final, last_ending, result_of
 from angelia.service.batches.tasks import Task
 from angelia.service.batches.trials import TaskTrial, trials_of
 from angelia.service.conversation.conversations import Conversations
@@ -43,6 +43,10 @@ from angelia.store.media.blobs import BlobStore
 logger = logging.getLogger("angelia.service")
 
 GO_ON = "continue"
+MAX_CRASHES = 10
+"""A batch is stopped and begun again by design, and many of its tasks wait for their model at any moment: that our
+process ended within a request speaks against the request later than in a conversation.
+"""
 
 
 class BatchDeps(Struct, frozen=True):
@@ -233,7 +237,7 @@ class BatchRunner:
         match last_ending(session.log.entries):
             case end.BudgetSpent(what=what) as spent if what.endswith("today"):
                 self.halted = sentence(spent)
-            case ending if isinstance(ending, MODEL_AWAY):
+            case ending if ending and is_away(ending):
                 self.away[trial.model] = sentence(ending)
             case _:
                 return True
@@ -248,6 +252,7 @@ class BatchRunner:
             max_steps=task.max_steps or limits.max_steps,
             max_cost=task.max_cost,
             max_seconds=task.max_seconds or limits.max_seconds,
+            max_crashes=limits.max_crashes and max(limits.max_crashes, MAX_CRASHES),
         )
         if not self._plan.max_cost:
             return own

@@ -28,7 +28,8 @@ class Caps(Struct, frozen=True, forbid_unknown_fields=True):
 
     `patience` is how long an outage of the model is outlived before a turn ends: -1 for 300 s in chats, where nobody
     looks at a screen, and 8 s elsewhere. A wait longer than `longest_wait` is put off while there is a fallback.
-    `cut_pause` comes before a reply that was cut is asked again, and doubles each time.
+    `cut_pause` comes before a reply that was cut is asked again, and doubles each time. A request during which
+    Angelia's process ended `max_crashes` times in a row is not begun again, for it may be what ends it.
     """
 
     max_steps: int = 90
@@ -40,6 +41,7 @@ class Caps(Struct, frozen=True, forbid_unknown_fields=True):
     patience: int = -1
     longest_wait: int = 120
     cut_pause: float = 0.5
+    max_crashes: int = 3
 
 
 class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):

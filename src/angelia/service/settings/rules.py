@@ -50,6 +50,7 @@ def turn_caps(caps: Caps) -> TurnCaps:
         patience=caps.patience,
         longest_wait=caps.longest_wait,
         cut_pause=caps.cut_pause,
+        max_crashes=caps.max_crashes,
     )
 
 
