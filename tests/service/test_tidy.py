@@ -1,6 +1,8 @@
 """Bytes that no entry refers to go after a day; everything else stays."""
 
+import asyncio
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -11,9 +13,11 @@ from angelia.core.content import Text
 from angelia.core.days import DAY_MS
 from angelia.core.ids import wall_clock
 from angelia.core.principal import OWNER
+from angelia.faces.cli.daily_upkeep import LEFT, tidied
 from angelia.service.app import App
 from angelia.service.conversation.handed_out import KEPT_MS
 from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.places.places import SandboxPlaces
 from angelia.service.settings.config import load
 from angelia.store.sql.copy_folder import copies
 from tests import nursery
@@ -40,6 +44,33 @@ async def test_an_orphan_of_a_dead_life_goes_after_a_day_and_what_was_said_stays
     assert await app.blobs.trash() == [orphan.sha256]
     assert len(copies(app.loaded.home)) == 1
     assert await app.upkeep.tidy() == [], "once a day"
+    await app.close()
+
+
+async def test_what_is_left_in_its_midst_is_due_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = await App.open(load(tmp_path / "home", {}), {})
+    (tmp_path / "work").mkdir()
+    await app.conversations.begin(door="terminal", workspace=tmp_path / "work").say(
+        [Text("keep this")], address=TERMINAL
+    )
+
+    async def endless(self: SandboxPlaces) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.Event().wait()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SandboxPlaces, "tidied", endless)
+        assert await tidied(app.upkeep) == [LEFT]
+    swept: list[str] = []
+
+    async def seen(self: SandboxPlaces) -> None:
+        swept.append("places")
+
+    monkeypatch.setattr(SandboxPlaces, "tidied", seen)
+    assert await tidied(app.upkeep) == []
+    assert swept == ["places"]
+    assert await tidied(app.upkeep) == []
+    assert swept == ["places"], "once a day"
     await app.close()
 
 

@@ -1,8 +1,10 @@
 """A home can be checked, mended, copied and swept."""
 
+import asyncio
 import os
 import shutil
 import sqlite3
+import threading
 import time
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from angelia.core.principal import OWNER
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
+from angelia.store.port import StoreConnection
 from angelia.store.sql import upkeep
 from angelia.store.sql.copies import copy_daily
 from angelia.store.sql.copy_folder import copies
@@ -138,6 +141,27 @@ def older(path: Path, seconds: float = A_WEEK) -> None:
 async def begun_before(db: Database, seconds: int) -> None:
     """The log has been there for so long."""
     await db.write(lambda connection: connection.execute("UPDATE born SET at = at - ?", (seconds,)))
+
+
+async def test_a_copy_that_nobody_waits_for_is_not_looked_through_to_its_end(db: Database, tmp_path: Path) -> None:
+    begun, over = threading.Event(), threading.Event()
+    many = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 50000000) SELECT max(i) FROM n"
+    found: list[int] = []
+
+    def look(connection: StoreConnection) -> None:
+        begun.set()
+        try:
+            found.extend(connection.execute(many).fetchone())
+        finally:
+            over.set()
+
+    copying = asyncio.create_task(db.copy_to(tmp_path / "copy.db", look))
+    await asyncio.to_thread(begun.wait)
+    copying.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await copying
+    assert await asyncio.to_thread(over.wait, 200)
+    assert found == []
 
 
 async def test_the_sweep_takes_old_orphans_and_nothing_else(db: Database, blobs: BlobStore, picture: str) -> None:

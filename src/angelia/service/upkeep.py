@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
@@ -48,19 +49,28 @@ class Upkeep(Struct, frozen=True):
         """Once a day, the log and what is kept with it: erase conversations whose time is over, put a copy aside, set
         blobs aside to which no entry refers, such as those of a life that died before its commit, forget what is kept
         for some days. And this home's own disk: copies for undo, places, what browsers of killed lives left behind.
-        Returns what a person has to know.
+        Returns what a person has to know. Cancelled, it is due again.
         """
-        told = await self._tidy_log() if await self._is_due(_LOG_TIDIED) else []
-        if await self._is_due(f"{_HOME_TIDIED}{name_in_log(self.db.home)}"):
-            await self._tidy_home()
+        told: list[str] = []
+        async with self._daily(_LOG_TIDIED) as due:
+            if due:
+                told = await self._tidy_log()
+        async with self._daily(f"{_HOME_TIDIED}{name_in_log(self.db.home)}") as due:
+            if due:
+                await self._tidy_home()
         return told
 
-    async def _is_due(self, mark: str) -> bool:
-        """Whether a day has passed, and no other process has begun it."""
-        known = await self.key_value.get(mark)
-        if self.clock() - int(known or 0) < DAY_MS:
-            return False
-        return await self.key_value.replace(mark, known, str(self.clock()))
+    @asynccontextmanager
+    async def _daily(self, mark: str) -> AsyncIterator[bool]:
+        """Whether a day has passed, and no other process has begun what is done within."""
+        known, now = await self.key_value.get(mark), str(self.clock())
+        due = int(now) - int(known or 0) >= DAY_MS and await self.key_value.replace(mark, known, now)
+        try:
+            yield due
+        except asyncio.CancelledError:
+            if due:
+                await self.key_value.replace(mark, now, known or "0")
+            raise
 
     async def _tidy_log(self) -> list[str]:
         told = []

@@ -22,6 +22,7 @@ from angelia.core.sentences import sentence
 from angelia.core.text import one_line
 from angelia.engine.live import Awaiting, Committed, LiveEvent, Resting, Writing
 from angelia.faces.cli import exits
+from angelia.faces.cli.daily_upkeep import tidied
 from angelia.faces.cli.open_conversation import conversation_options, session_for
 from angelia.faces.cli.options import open_app, turn_options
 from angelia.faces.cli.pictures import Way, drawn, way_of
@@ -105,7 +106,7 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     if left := [started.call for started in session.children]:
         go_on = f"angelia ask --resume {session.conversation}"
         _note(f"not finished: {', '.join(left)}; they go on when the conversation does: {go_on}")
-    _notes([*app.model_catalog.notes, *await app.upkeep.tidy()])
+    _notes([*app.model_catalog.notes, *await tidied(app.upkeep)])
     await app.close()
     return code
 

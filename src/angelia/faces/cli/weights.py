@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from angelia.core.errors import BadInput
 from angelia.models.local.download import get_weights
 from angelia.models.local.runtime import installed, load_runtime
-from angelia.models.local.weights import WEIGHTS, Weights
+from angelia.models.local.weights import WEIGHTS, Weights, to_be_got
 from angelia.service.files.transfers import Told
 
 _EVERY = 2.0
@@ -41,6 +41,17 @@ async def fetched(weights: Weights, folder: Path, told: Told) -> Path:
     if installed():
         await asyncio.to_thread(load_runtime)  # before a gigabyte is fetched for nothing
     return await get_weights(weights, folder, lambda have: told(have, weights.size))
+
+
+async def offered(spec: str, folder: Path, ask: Callable[[str], Awaitable[bool]], say: Callable[[str], None]) -> None:
+    """Get what an embedded model needs and this machine has not, if the person wants that.
+
+    Raises:
+        BadInput, DownloadFailed, MissingLibrary: see `fetched`.
+    """
+    weights = to_be_got(spec, folder)
+    if weights and await ask(f"{weights.title} is not here yet: {weights.size / 1e6:,.0f} MB. Get it now?"):
+        await fetched(weights, folder, in_lines(say))
 
 
 def in_lines(say: Callable[[str], None]) -> Told:

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from threading import Event
 from typing import TypeVar, cast
 
 from angelia.core.errors import StoreDamaged, StoreError, StoreReadOnly
@@ -37,6 +38,8 @@ POLL_S = 0.05
 _CHECK = "INSERT INTO words (words) VALUES ('integrity-check')"
 _TOGETHER = 1024
 """Writes in one transaction, at most."""
+_LOOKED_EACH = 1000
+"""Steps of SQLite's machine, some microseconds, between two looks whether a copy is still wanted."""
 
 logger = logging.getLogger("angelia.store")
 
@@ -180,11 +183,16 @@ class Database:
 
     async def copy_to(self, path: Path, look: Job[T]) -> T:
         """Write a consistent copy of the database, while others go on writing; returns what `look` finds in the copy.
+        Cancelled, it looks no further: no thread is left that a process would have to wait for at its end.
 
         Raises:
             StoreFull, StoreReadOnly: it cannot be written there.
         """
-        return await asyncio.to_thread(_copy, self.home, path, look)
+        stopped = Event()
+        try:
+            return await asyncio.to_thread(_copy, self.home, path, look, stopped)
+        finally:
+            stopped.set()
 
     def close(self) -> None:
         """Finish queued writes, then let go of the file. Further calls raise."""
@@ -305,11 +313,12 @@ def _data_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
-def _copy(home: Path, path: Path, look: Job[T]) -> T:
+def _copy(home: Path, path: Path, look: Job[T], stopped: Event) -> T:
     """With connections of its own: a large file takes a while, and nobody else is to wait for it."""
     with explained(path.parent), closing(connect_to_read(home / FILE)) as source, closing(new_file(path)) as copy:
         try:
             source.backup(copy)
         except sqlite3.DatabaseError as error:
             raise of_sqlite(error, home if damaging(error) else path.parent) from error
+        copy.set_progress_handler(stopped.is_set, _LOOKED_EACH)
         return look(copy)

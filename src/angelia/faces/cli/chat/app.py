@@ -36,6 +36,7 @@ from angelia.faces.cli.chat.open_choice import YES_OR_NO, OpenChoice
 from angelia.faces.cli.chat.own_commands import OwnCommands, own_command
 from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.cli.chat.taken_back import name_of, to_be_written_anew
+from angelia.faces.cli.daily_upkeep import tidied
 from angelia.faces.cli.open_conversation import session_for
 from angelia.faces.words.questions import NewMessage, No, Yes, meant
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
@@ -190,20 +191,15 @@ class ChatApp:
             await keep_time(self.app.clock_services, None)
 
     async def _get_weights(self, spec: str) -> None:
-        """Get what an embedded model needs and this machine has not, if the person wants that."""
-        from angelia.faces.cli.weights import fetched, in_lines
-        from angelia.models.local.weights import to_be_got
+        from angelia.faces.cli.weights import offered  # with all that gets them, for who has none of them yet
 
-        folder = self.app.model_catalog.weights
-        weights = to_be_got(spec, folder)
-        if weights and await self._ask(f"{weights.title} is not here yet: {weights.size / 1e6:,.0f} MB. Get it now?"):
-            await fetched(weights, folder, in_lines(self.screen.note))
+        await offered(spec, self.app.model_catalog.weights, self._ask, self.screen.note)
 
     async def close(self) -> None:
         """Close the home, if it was opened; an open turn stays open in the log."""
         if self.opened.is_set():
             await self._open.handed.end()
-            for told in (*self.app.model_catalog.notes, *await self.app.upkeep.tidy()):
+            for told in (*self.app.model_catalog.notes, *await tidied(self.app.upkeep)):
                 self.screen.note(told)
             await self.app.close()
 
