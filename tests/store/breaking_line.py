@@ -24,9 +24,13 @@ class BreakingLine(threading.Thread):
         goes_on: bool = False,
     ) -> None:
         super().__init__(daemon=True)
+        self.folder = folder
+        """Where it listens."""
         self._to, self._answered, self._meanwhile = to, answered, meanwhile
         self._at, self._goes_on = at, goes_on
         self.armed = False
+        self.turns_away = self.came = 0
+        """How many are to be turned away that come next, and how many came."""
         self.ended = threading.Event()
         """Somebody ended theirs."""
         self._listening = socket.socket(socket.AF_UNIX)
@@ -40,6 +44,11 @@ class BreakingLine(threading.Thread):
                     client, _ = self._listening.accept()
                 except OSError:
                     return
+                self.came += 1
+                if self.turns_away:
+                    self.turns_away -= 1
+                    client.close()
+                    continue
                 server = socket.socket(socket.AF_UNIX)
                 server.connect(str(self._to / ".s.PGSQL.5432"))
                 threading.Thread(target=self._pass_on, args=(client, server), daemon=True).start()

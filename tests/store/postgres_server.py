@@ -14,6 +14,8 @@ from typing import Any
 
 from tests.ports import free_port
 
+ASKED = "asked"
+"""The one user who is asked for a password; nobody knows it."""
 _SCHEMAS = count(1)
 
 
@@ -91,9 +93,9 @@ def postgres_server(*, durable: bool = False, host: str = "") -> Iterator[Postgr
         if os.geteuid() == 0:
             shutil.chown(folder, *_somebody())
         _run(folder, "initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "angelia", "--locale=C", "-E", "UTF8")
-        if host:
-            with (folder / "data" / "pg_hba.conf").open("a") as admitted:
-                admitted.write("host all all all trust\n")
+        admitted = folder / "data" / "pg_hba.conf"
+        rows = [f"local all {ASKED} scram-sha-256", admitted.read_text(), *(["host all all all trust"] if host else ())]
+        admitted.write_text("\n".join([*rows, ""]))
         server.start()
         yield server
         server.kill()

@@ -124,7 +124,7 @@ class Commits:
             try:
                 connection.in_pipeline(lambda: self._all_at_once(connection, jobs))
             except (_OneByOne, psycopg.Error) as error:
-                if gone(error):
+                if gone(error) or isinstance(error, psycopg.errors.LockNotAvailable):
                     raise
                 self._roll_back()
                 self._one_by_one(connection, jobs)

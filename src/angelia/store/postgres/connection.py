@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from angelia.store.portable import without_nul
+from angelia.store.postgres import faults
 
 if TYPE_CHECKING:
     import psycopg
@@ -61,6 +62,7 @@ class PostgresConnection:
 
         own = psycopg.connect(address, **cast("Any", _SETTINGS))
         own.execute(_ENDS_WITH_THE_MACHINE, prepare=False)
+        own.execute(f"SET lock_timeout = {faults.LOCKED_MS}".encode(), prepare=False)
         own.adapters.register_loader("numeric", IntLoader)  # sums of bigint; the store has no fractions
         return cls(own)
 

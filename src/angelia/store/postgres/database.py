@@ -11,6 +11,7 @@ from angelia.core.errors import MissingPart, StoreError
 from angelia.core.ids import Clock, ConversationId, wall_clock
 from angelia.core.principal import OWNER, Principal
 from angelia.store.port import Job
+from angelia.store.postgres.asking_again import with_connection
 from angelia.store.postgres.commits import LOCKS, Commits
 from angelia.store.postgres.connection import PostgresConnection
 from angelia.store.postgres.faults import explained, gone, of_postgres
@@ -114,18 +115,15 @@ class PostgresDatabase:
 
         Raises:
             MissingPart: psycopg is not installed.
-            StoreUnreachable: nobody answers there.
+            StoreUnreachable: nobody answers there, and did not when asked again twice.
+            StoreBusy: there is something to be made, and another process keeps the store locked.
             StoreError: a newer Angelia wrote it, or nobody is let in.
         """
         where = without_secrets(address)
         address = _with_password(address, password)
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         with explained(where):
-            connection = PostgresConnection.open(address)
-            try:
-                (tables or _make_tables)(connection, where)
-            finally:
-                connection.close()
+            with_connection(address, lambda connection: (tables or _make_tables)(connection, where))
         return cls((address, where), home, clock, patience_s, writable=True)
 
     @classmethod
@@ -138,12 +136,9 @@ class PostgresDatabase:
         where = without_secrets(address)
         address = _with_password(address, password)
         with explained(where):
-            connection = PostgresConnection.open(address)
-            try:
-                if _version(connection, where) == 0:
-                    raise StoreError(f"There is no log in {where} yet.", then="`angelia` begins one.")
-            finally:
-                connection.close()
+            version = with_connection(address, lambda connection: _version(connection, where))
+        if version == 0:
+            raise StoreError(f"There is no log in {where} yet.", then="`angelia` begins one.")
         return cls((address, where), home, wall_clock, 5.0, writable=False)
 
     def read_for_others_as(self, role: str, password: str) -> None:
@@ -155,11 +150,7 @@ class PostgresDatabase:
             StoreUnreachable: nobody answers there.
         """
         with explained(self.where):
-            connection = PostgresConnection.open(self._address)
-            try:
-                key = prepare(connection, role)
-            finally:
-                connection.close()
+            key = with_connection(self._address, lambda connection: prepare(connection, role))
         self._viewing = Viewing(_as_role(self._address, role, password), key)
 
     async def write(self, job: Job[T], *, patient: bool = False) -> T:
@@ -318,6 +309,8 @@ def _with_password(address: str, password: str) -> str:
 
 
 def _make_tables(connection: PostgresConnection, where: str) -> None:
+    if _version(connection, where) == VERSION:
+        return  # without the lock: who looks into a log waits for nobody who copies it
     connection.command("BEGIN")
     connection.execute("SELECT pg_advisory_xact_lock(?, hashtext(current_schema()))", (LOCKS,))
     if (version := _version(connection, where)) == 0:

@@ -16,6 +16,7 @@ from contextlib import suppress
 
 from angelia.deadline import within
 from angelia.store.port import StoreConnection
+from angelia.store.postgres.asking_again import asked_again
 from angelia.store.postgres.commits import CHANNEL, LOCKS
 from angelia.store.postgres.connection import PostgresConnection
 from angelia.store.postgres.faults import explained
@@ -71,7 +72,7 @@ class PostgresPresence:
                 return self._name
             self._name = self._name or self._presence.name(holder)
             if self._thread is None:  # from then on it is the thread that connects again: two would wait for one lock
-                self._connect()
+                asked_again(self._connect)
                 self._thread = threading.Thread(target=self._listen, name="angelia-listens", daemon=True)
                 self._thread.start()
         return self._name

@@ -6,7 +6,6 @@ from angelia.core.errors import BadInput
 from angelia.store.postgres.commits import LOCKS
 from angelia.store.postgres.connection import PostgresConnection
 from angelia.store.postgres.database import PostgresDatabase
-from angelia.store.postgres.faults import explained
 from angelia.store.postgres.schema import COPYING, copying_exists, creation, exists
 
 
@@ -26,20 +25,19 @@ class StagedPostgres:
         """
 
         def stage(connection: PostgresConnection, where: str) -> None:
-            with explained(where):
-                connection.command("BEGIN")
-                connection.execute("SELECT pg_advisory_xact_lock(?, hashtext(current_schema()))", (LOCKS,))
-                if not exists(connection):
-                    connection.command(f"{creation()}{COPYING}")
-                elif not copying_exists(connection):
-                    if _holds_something(connection, filled):
-                        raise BadInput(
-                            f"There is a log in {where} already.",
-                            "A log is copied to where there is none, so that none is lost.",
-                            "Name an empty database, or another schema: `?options=-csearch_path%3DNAME`.",
-                        )
-                    connection.command(COPYING)
-                connection.command("COMMIT")
+            connection.command("BEGIN")
+            connection.execute("SELECT pg_advisory_xact_lock(?, hashtext(current_schema()))", (LOCKS,))
+            if not exists(connection):
+                connection.command(f"{creation()}{COPYING}")
+            elif not copying_exists(connection):
+                if _holds_something(connection, filled):
+                    raise BadInput(
+                        f"There is a log in {where} already.",
+                        "A log is copied to where there is none, so that none is lost.",
+                        "Name an empty database, or another schema: `?options=-csearch_path%3DNAME`.",
+                    )
+                connection.command(COPYING)
+            connection.command("COMMIT")
 
         return cls(PostgresDatabase.open(address, home, password=password, tables=stage))
 
