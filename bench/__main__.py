@@ -14,6 +14,7 @@ from rich.table import Table
 
 from angelia.testing.model.server_process import model_server_process
 from bench import (
+    api,
     batches,
     browser,
     chats,
@@ -81,6 +82,7 @@ PARTS: dict[str, Callable[[_Given], Iterator[Row]]] = {
     "past": lambda given: past.rows(given.bench),
     "mind": lambda given: mind.rows(given.bench),
     "page": lambda given: page.rows(given.bench),
+    "api": lambda given: api.rows(given.bench, given.url),
     "local": lambda given: local.rows(given.bench),
     "sandboxes": lambda given: sandboxes.rows(given.bench),
     "speech": lambda given: speech.rows(given.bench),
