@@ -121,6 +121,11 @@ class WordIndex(Protocol):
     def matches(self) -> str:
         """A condition on `words`, with a place for an expression."""
 
+    def newest(self, connection: StoreConnection, query: str, values: Sequence[object], most: int) -> list[int]:
+        """The greatest `rowid`s of `words` that `query` gives, which ends with a condition; the greatest first, and so
+        many at most. It takes about as long for a word that nobody said as for one that everybody says.
+        """
+
     def relevance(self, connection: StoreConnection, expression: str) -> tuple[str, tuple[object, ...]]:
         """How little a match has to do with the expression, for `ORDER BY`, and its values: bm25, below zero, so that
         half of it is less relevant.

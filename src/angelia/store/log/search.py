@@ -89,17 +89,17 @@ def _said_at(connection: StoreConnection, places: Sequence[int]) -> tuple[list[t
 def _indexed(connection: StoreConnection, words: WordIndex, viewer: Principal, expression: str) -> list[int]:
     values: tuple[object, ...] = ()
     if viewer == OWNER:
-        query = f"SELECT rowid FROM words WHERE {words.matches} ORDER BY rowid DESC LIMIT ?"  # noqa: S608 - fixed text
+        query = f"SELECT words.rowid FROM words WHERE {words.matches}"  # noqa: S608 - fixed text
     else:
         theirs, owners = visible_to(viewer, "c.owner")
         within = f"{words.matches} AND words.rowid BETWEEN ? AND ?"
         query = (
             "SELECT words.rowid FROM words JOIN entries AS e ON e.id = words.rowid"  # noqa: S608 - fixed text
             " CROSS JOIN conversations AS c"
-            f" WHERE c.id = e.conversation AND {within} AND {theirs} ORDER BY words.rowid DESC LIMIT ?"
+            f" WHERE c.id = e.conversation AND {within} AND {theirs}"
         )
         values = (*_span(connection, viewer), *owners)
-    return [place for (place,) in connection.execute(query, (words.expression(expression), *values, _LOOKED_AT))]
+    return words.newest(connection, query, (words.expression(expression), *values), _LOOKED_AT)
 
 
 def _span(connection: StoreConnection, viewer: Principal) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from angelia.store.port import StoreConnection
 
@@ -18,6 +18,9 @@ _MOST_OF_ONE = 255
 """Places of one word in it."""
 _LONGEST = 500
 """Characters of a word, of which PostgreSQL takes 2,046 bytes."""
+
+_WALKED = 20_000
+"""Places from the newest on in which common words are found: whoever is in one of 200 texts is there 100 times."""
 
 _COUNT = "INSERT INTO terms VALUES (?, ?) ON CONFLICT (term) DO UPDATE SET doc = terms.doc + excluded.doc"
 _ADD = "INSERT INTO words VALUES (?, CAST(? AS tsvector), ?)"
@@ -29,6 +32,19 @@ class PostgresFullText:
     """See `store.port.WordIndex`."""
 
     matches = "words.tokens @@ CAST(? AS tsquery)"
+
+    def newest(self, connection: StoreConnection, query: str, values: Sequence[object], most: int) -> list[int]:
+        """Of the newest texts, which are walked; where those are not enough, of all that the index of words finds.
+
+        Either alone takes seconds in ten million texts, the one for a word that nobody said, the other for one that
+        everybody says. Which it is the planner cannot know: of rare words the server keeps no figures. It walks the key
+        where that is the order that is asked for, and has to sort for any other.
+        """
+        newest = f"{query} AND words.rowid > (SELECT max(rowid) - {_WALKED} FROM words)"  # noqa: S608 - a number of ours
+        rows = connection.execute(f"{newest} ORDER BY words.rowid DESC LIMIT ?", (*values, most)).fetchall()
+        if len(rows) < most:
+            rows = connection.execute(f"{query} ORDER BY words.rowid + 0 DESC LIMIT ?", (*values, most)).fetchall()
+        return [place for (place,) in rows]
 
     def relevance(self, connection: StoreConnection, expression: str) -> tuple[str, tuple[object, ...]]:
         """The formula of FTS5 (https://sqlite.org/fts5.html#the_bm25_function), over words and beginnings of words."""

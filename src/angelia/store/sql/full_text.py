@@ -1,6 +1,6 @@
 """The full-text index in SQLite: FTS5 (https://sqlite.org/fts5.html), without the texts, which are in the log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from angelia.store.port import StoreConnection
 
@@ -9,6 +9,11 @@ class FullText:
     """See `store.port.WordIndex`. Expressions are FTS5's own."""
 
     matches = "words MATCH ?"
+
+    def newest(self, connection: StoreConnection, query: str, values: Sequence[object], most: int) -> list[int]:
+        """FTS5 walks the texts of a word alone, from the newest on."""
+        rows = connection.execute(f"{query} ORDER BY words.rowid DESC LIMIT ?", (*values, most))
+        return [place for (place,) in rows]
 
     def relevance(self, _: StoreConnection, expression: str) -> tuple[str, tuple[object, ...]]:
         """FTS5 knows the expression by the condition."""
