@@ -14,9 +14,11 @@ THEIRS = "data:text/html,<title>Their own tab</title>"
 
 
 @asynccontextmanager
-async def started_elsewhere(folder: Path) -> AsyncIterator[int]:
-    """Its debugging port; `folder` is its profile."""
-    chromium = find_chromium()
+async def started_elsewhere(folder: Path, *, whole: bool = False, path: str = "") -> AsyncIterator[int]:
+    """Its debugging port; `folder` is its profile. `whole`: one that is more than a shell; `path` is looked through for
+    programs before the others.
+    """
+    chromium = find_chromium(window=whole)
     assert chromium is not None
     process = await asyncio.create_subprocess_exec(
         str(chromium.path),
@@ -27,6 +29,7 @@ async def started_elsewhere(folder: Path) -> AsyncIterator[int]:
             "--disable-features=WebRtcHideLocalIpsWithMdns,LocalNetworkAccessChecks",
         ),
         *("--site-per-process", "--disable-dev-shm-usage", THEIRS),
+        env=dict(os.environ, PATH=f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"]),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
