@@ -2,10 +2,11 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.service.cluster.shares import AGAIN_MS, DEAD_MS, WorkShare, shares_of
+from angelia.service.cluster.shares import AGAIN_MS, DEAD_MS, LOOK_MS, WorkShare, next_look_ms, shares_of
 from angelia.store.tables.machines import NO_DRAIN, ClusterPart, ClusterState, Machine
 
 PARTS = ("clock", *(f"channel {name}" for name in "abcde"))
@@ -33,6 +34,22 @@ def test_who_had_it_last_has_it_again_while_nobody_has_fewer() -> None:
     state = ClusterState((machine("one"), machine("two")), (free("channel a", "two"), held("channel b", "three")))
     assert shares_of("two", state, {}).take == {"channel a"}
     assert shares_of("one", state, {}).take == set()
+
+
+@pytest.mark.parametrize(
+    ("free_ms", "wait_ms"),
+    [
+        ({}, LOOK_MS),
+        ({"clock": 0}, LOOK_MS),
+        ({"clock": DEAD_MS - 120}, 120),
+        ({"clock": DEAD_MS - 120, "channel a": DEAD_MS - 20, "channel b": 0}, 20),
+        ({"clock": DEAD_MS, "channel a": DEAD_MS + 1}, LOOK_MS),
+    ],
+)
+def test_who_waits_for_somebody_to_be_gone_for_long_enough_looks_just_then(
+    free_ms: dict[str, int], wait_ms: int
+) -> None:
+    assert next_look_ms(free_ms) == wait_ms
 
 
 def test_somebody_has_to_be_gone_for_a_while_before_a_part_is_taken_from_them() -> None:

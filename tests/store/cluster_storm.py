@@ -1,6 +1,7 @@
 """People who write to the bots of a cluster again and again, while its machines are killed or lose their network."""
 
 import asyncio
+import logging
 import signal
 import time
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from tests.chats.gateway_lives import PATIENCE_S
 from tests.examples import TIMES
 from tests.nursery import LivingChild
 from tests.store.cluster_kit import Cluster, holders
+
+logger = logging.getLogger("tests.storm")
 
 _FIRST_CHAT = 90_000
 _PATIENCE_S = PATIENCE_S * (5 if TIMES else 1)
@@ -84,6 +87,7 @@ class Storm:
             lambda state: len(holders(state)) == len(self.cluster.networks) + 1 and name not in holders(state).values()
         )
         self.took[how].append(time.monotonic() - begun)
+        logger.info("%s was %s, and replaced after %.2f s", name, how, self.took[how][-1])
         if how == "cut off":
             self.cluster.apart[number].plug_in()
 

@@ -13,14 +13,12 @@ from msgspec import Struct
 from angelia.core.crash import crash_point
 from angelia.core.errors import Fenced, StoreError
 from angelia.core.version import PACKAGE_VERSION
-from angelia.service.cluster.shares import shares_of
+from angelia.service.cluster.shares import next_look_ms, shares_of
 from angelia.store.log.holdings import Holdings
 from angelia.store.log.lease import HeldElsewhere
 from angelia.store.port import LogStore
 from angelia.store.tables.machines import NO_DRAIN, ClusterState, Machines, machine_lease
 
-LOOK_S = 0.5
-"""Seconds between two looks at who has what."""
 _TELL_S = 2.0
 """Seconds between two times that a machine says how it is."""
 _DELIVERY_S = 10.0
@@ -100,7 +98,7 @@ class Membership:
                 await self._look()
             except StoreError as error:
                 logger.warning("who has which part of the work cannot be looked at: %s", error)
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(next_look_ms(self._free_ms()) / 1000)
 
     async def hand_over(self, seconds: float) -> None:
         """End every part that is held here, giving what is being sent so long, and let others have each at once."""
@@ -125,12 +123,16 @@ class Membership:
         now = time.monotonic()
         free = {part.name for part in state.parts if not part.held}
         self._free_since = {name: self._free_since.get(name, now) for name in free}
-        shares = shares_of(self.name, state, {name: int((now - at) * 1000) for name, at in self._free_since.items()})
+        shares = shares_of(self.name, state, self._free_ms())
         for name in shares.let_go:
             await self._let_go(name, _DELIVERY_S)
         for name in sorted(shares.take & self._deps.parts.keys()):
             await self._take(name)
         await self._drain(next((one.drain for one in state.machines if one.name == self.name), NO_DRAIN))
+
+    def _free_ms(self) -> dict[str, int]:
+        now = time.monotonic()
+        return {name: int((now - at) * 1000) for name, at in self._free_since.items()}
 
     async def _take(self, name: str) -> None:
         try:

@@ -20,6 +20,10 @@ sessions are away for a moment, and everybody would take everything from everybo
 """
 
 
+LOOK_MS = 500
+"""How long from one look at who has what to the next, at most."""
+
+
 class WorkShare(Struct, frozen=True):
     """What a machine is to do now."""
 
@@ -36,6 +40,11 @@ def shares_of(name: str, state: ClusterState, free_ms: dict[str, int]) -> WorkSh
     if name not in working:
         return WorkShare(let_go=frozenset(part.name for part in mine))
     return WorkShare(_falls_to(name, working, counts, state, free_ms), _too_much(name, working, counts, mine))
+
+
+def next_look_ms(free_ms: dict[str, int]) -> int:
+    """In how many milliseconds to look again: when a part will have been seen free for long enough, if that is soon."""
+    return min([LOOK_MS, *(DEAD_MS - waited for waited in free_ms.values() if waited < DEAD_MS)])
 
 
 def _falls_to(
