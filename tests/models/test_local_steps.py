@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from angelia.context.request import RequestMessage, Result, Role
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.ids import CallId
@@ -20,8 +18,6 @@ from angelia.models.local.steps import (
     static_chat,
     step_chat,
     step_grammar,
-    unnamed_change,
-    unnamed_loss,
 )
 from tests.models.local_requests import said
 
@@ -91,54 +87,6 @@ def test_a_step_is_read_back() -> None:
     assert parsed_step('run: {"command": "ls"}') == NextStep("run", {"command": "ls"})
     assert parsed_step("say: It is: Friday") == NextStep("say", {}, "It is: Friday")
     assert parsed_step('write: {"path": "a", "con').arguments == {}
-
-
-@pytest.mark.parametrize(
-    ("command", "wish", "lost"),
-    [
-        ("rm a.txt", "Delete it", "a.txt"),
-        ("rm a.txt", "Delete a.txt", ""),
-        ("rm -r *", "Clean up", "rm -r *"),
-        ("mv a.txt c.txt", "Rename A.TXT to c.txt", ""),
-        ("echo hi > b.md", "Say hi", "b.md"),
-        ("echo hi > new.txt", "Say hi", ""),
-        ("find . -delete", "Clean up", "find . -delete"),
-        ("wc -l a.txt 2>/dev/null", "Count", ""),
-        ("cat a.txt", "Show it", ""),
-    ],
-)
-def test_nothing_is_destroyed_that_nobody_named(command: str, wish: str, lost: str) -> None:
-    assert unnamed_loss(NextStep("run", {"command": command}), done(wish=wish)) == lost
-
-
-SEEN = StepDone("read", {"path": "a.txt"}, True, "1\tmilk\n2\tsalt")
-EDIT = {"path": "a.txt", "old": "milk", "new": "tea"}
-
-
-@pytest.mark.parametrize(
-    ("label", "arguments", "wish", "spared"),
-    [
-        ("edit", EDIT, "Replace milk by tea in a.txt", ""),
-        ("edit", EDIT, "把milk改成tea", ""),
-        ("edit", EDIT, "What is in a.txt?", "a.txt"),
-        ("edit", EDIT, "Take milk out of a.txt", "a.txt"),
-        ("edit", {"path": "a.txt", "old": "milk", "new": ""}, "Nimm Milk aus a.txt", ""),
-        ("write", {"path": "a.txt", "content": "milk\nsalt\nButter\n"}, "Add butter", ""),
-        ("write", {"path": "a.txt", "content": "milk\n"}, "Who wrote a.txt?", "a.txt"),
-        ("write", {"path": "new.txt", "content": "anything"}, "Make a poem", ""),
-        ("read", {"path": "a.txt"}, "What?", ""),
-    ],
-)
-def test_a_file_that_was_there_is_changed_only_by_what_the_wish_names(
-    label: str, arguments: dict[str, str], wish: str, spared: str
-) -> None:
-    assert unnamed_change(NextStep(label, arguments), done(SEEN, wish=wish)) == spared
-
-
-def test_what_was_made_in_the_same_turn_may_be_changed_freely() -> None:
-    made_now = StepDone("write", {"path": "poem.txt", "content": "rose"}, True, "")
-    change = NextStep("edit", {"path": "poem.txt", "old": "rose", "new": "lily"})
-    assert unnamed_change(change, done(made_now, wish="Write a poem")) == ""
 
 
 def test_the_same_call_is_not_made_twice_unless_something_changed() -> None:

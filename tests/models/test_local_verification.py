@@ -23,6 +23,8 @@ def edited(old: str, new: str) -> StepDone:
 
 
 FAILED = StepDone("shell", {"command": "x"}, False, "no\n[exit status 2]")
+HELD = "# Plan\nOn Friday.\nWe have 400 euros."
+PLAN = StepDone("read", {"path": "b.md"}, True, "1\t# Plan\n2\tOn Friday.\n3\tWe have 400 euros.")
 REMOVE = "Remove bread from a.txt"
 TEA = "Replace milk by tea in a.txt"
 COPY = "Copy a.txt to c.txt"
@@ -44,6 +46,23 @@ TOLD = (
     ((READ, wrote("a.txt", "tea")), TEA, "It says: tea", "(a.txt no longer holds: cake, eggs)"),
     ((READ,), TEA, "I replaced milk by tea in a.txt.", "(Nothing was done: no file was changed or sent.)"),
     ((READ,), TEA, "I replaced it. a.txt now says: eggs, tea", "(Nothing was done: no file was changed or sent.)"),
+    (
+        (PLAN,),
+        "In b.md change 400 to 500",
+        "# Plan\nOn Friday.\nWe have 500 euros.",
+        f"(b.md is as it was and holds:\n{HELD})",
+    ),
+    ((PLAN,), "Make Friday Monday", "On Monday. We have 400 euros.", "(b.md is as it was and holds:\n# Plan"),
+    ((PLAN,), "What may we spend?", "We have 300 euros.", "(b.md is as it was and holds:\n# Plan"),
+    ((PLAN,), "Take euros out", "Plan\nOn Friday.\nWe have 400", "(b.md is as it was and holds:\n# Plan"),
+    ((PLAN,), "Take the word Plan out", "On Friday.\nWe have 400 euros.", "(b.md is as it was and holds:\n# Plan"),
+    ((PLAN,), "Read b.md", "Plan\nOn Sunday.\nWe have 400 euros.", "(b.md is as it was and holds:\n# Plan"),
+    (
+        (PLAN, wrote("c.txt", "x")),
+        "Write x into c.txt",
+        "x. We have 5 euros.",
+        "(b.md is as it was and holds:\n# Plan",
+    ),
     ((), "Send me b.md", "Here is b.md.", "(Nothing was done: no file was changed or sent.)"),
     ((wrote("c.txt", "Hello"),), "Escribe hola en c.txt", "Escribí hola.", "(c.txt now holds:\nHello)"),
     ((wrote("c.txt", "x\n" * 200),), "Write c.txt", "Done.", "(c.txt now holds 200 lines.)"),
@@ -59,6 +78,12 @@ HOLD = (
     ((ran("wc -l a.txt", "3 a.txt"),), "How many lines has a.txt?", "It has 3 lines."),
     ((READ,), "What is in a.txt?", "a.txt says:\neggs\nmilk\nmilk cake"),
     ((READ,), "Was steht in a.txt?", "In a.txt steht: eggs, milk, milk cake"),
+    ((PLAN,), "What is in b.md?", "On Friday. We have 400 euros."),
+    ((PLAN,), "What is planned?", "# Plan\nOn Friday. 400 euros."),
+    ((PLAN,), "Sum up b.md", "On Friday, and we have got 400 euros."),
+    ((PLAN,), "Sum up b.md", "The plan: on Friday (day 5) there are 400 euros."),
+    ((PLAN,), "What does 400 mean in b.md?", "We own 400 euros."),
+    ((PLAN, ran("sed -i s/400/500/ b.md", "")), "In b.md change 400 to 500", "We have 500 euros."),
     ((), "Which files are there?", "There are a.txt and b.md."),
     ((StepDone("send_file", {"path": "b.md"}, True, "Queued."),), "Send me b.md", "Here is b.md."),
 )

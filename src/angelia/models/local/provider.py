@@ -38,9 +38,8 @@ from angelia.models.local.steps import (
     static_chat,
     step_chat,
     step_grammar,
-    unnamed_change,
-    unnamed_loss,
 )
+from angelia.models.local.unasked import unnamed_change, unnamed_loss, unspoken_file
 from angelia.models.local.verification import names_file, unverified
 from angelia.models.local.weights import found_weights, window_of
 from angelia.models.port import CallBegun, Credential, Piece, Reply, TextDelta
@@ -150,14 +149,14 @@ class LocalSession:
                         told = len(words)
             collected.settle()
             step = parsed_step(collected.text)
-            spared = unnamed_change(step, turn) or spared
+            spared = _spared(step, turn) or spared
             if step.label == SAY or not (repeats(step, turn) or spared):
                 break
             act = False
         if unnamed := unnamed_loss(step, turn):
             step = NextStep(SAY, {}, _ASKING.format(command=step.arguments.get("command"), lost=unnamed))
             yield TextDelta(step.words)
-        elif step.label == SAY and (note := _SPARED.format(path=spared) if spared else unverified(turn, step.words)):
+        elif step.label == SAY and (note := spared or unverified(turn, step.words)):
             yield TextDelta(f"\n{note}")
             step = step._replace(words=f"{step.words}\n{note}")
         if step.label == SAY:
@@ -199,8 +198,18 @@ class LocalSession:
 
 
 _SAID = f"{SAY}: "
+_UNSPOKEN = "({path} is as it was: I would have written in it, and nobody spoke of it. Name it, and I do it.)"
+_UNASKED = "(No file was made: I would have written {path}, and none was asked for. Name it, and I write it.)"
 _SPARED = "({path} is as it was: I would have changed words in it that you did not name. Name what is to stand there.)"
 _ASKING = "I would run `{command}`, and it would take {lost} away, which you did not name. Name it, and I do it."
+
+
+def _spared(step: NextStep, turn: CurrentTurn) -> str:
+    """What the person reads of a change that is not made, because nobody asked for it; empty if it may be made."""
+    if path := unspoken_file(step, turn):
+        return (_UNSPOKEN if path in turn.names() else _UNASKED).format(path=path)
+    path = unnamed_change(step, turn)
+    return _SPARED.format(path=path) if path else ""
 
 
 def _called(step: NextStep, usage: Usage, stop: StopReason = StopReason.TOOL_CALLS) -> Reply:

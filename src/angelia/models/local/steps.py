@@ -29,7 +29,7 @@ FOLDER = "."
 """What is read to know which names there are."""
 MOST_STEPS = 8
 """Calls in one turn; after those it says what has come of it."""
-_MOST_RESULT = 2400
+MOST_RESULT = 2400
 """Characters of one result that it reads."""
 _MOST_EARLIER = 300
 """Characters of an earlier message or answer."""
@@ -52,11 +52,15 @@ class StepDone(NamedTuple):
 
 
 class CurrentTurn(NamedTuple):
-    """What was said last, and what was done about it; `shows_media` if something came along."""
+    """What was said last, and what was done about it; `shows_media` if something came along.
+
+    `before` is the exchange before it: what was said and answered, and the files that were written or sent.
+    """
 
     wish: str
     done: tuple[StepDone, ...]
     shows_media: bool
+    before: str = ""
 
     @property
     def looked(self) -> bool:
@@ -133,20 +137,38 @@ EXAMPLES: Sequence[tuple[str, str]] = (
 
 def current_turn(messages: Sequence[RequestMessage]) -> CurrentTurn:
     """What was said last, with the calls that followed."""
+    first, last = _last_said(messages)
+    said = messages[first : last + 1]
+    shows = any(isinstance(part, Shown) for message in said for part in message.parts)
+    wish = "\n".join(words(message.parts) for message in said).strip()
+    return CurrentTurn(wish, _steps_done(messages[last:]), shows, _exchange(messages[:first]))
+
+
+def _last_said(messages: Sequence[RequestMessage]) -> tuple[int, int]:
+    """The first and the last of the messages that the person sent last, one behind the other."""
     last = max((at for at, message in enumerate(messages) if message.role is Role.USER), default=0)
     first = last
     while first and messages[first - 1].role is Role.USER:
         first -= 1
-    said = messages[first : last + 1]
-    results = {part.call: part for message in messages[last:] for part in message.parts if isinstance(part, Result)}
-    done = [
+    return first, last
+
+
+def _steps_done(messages: Sequence[RequestMessage]) -> tuple[StepDone, ...]:
+    results = {part.call: part for message in messages for part in message.parts if isinstance(part, Result)}
+    return tuple(
         StepDone(call.name, _decoded(call.arguments), result.status is CallStatus.OK, words(result.parts))
-        for message in messages[last:]
+        for message in messages
         for call in message.parts
         if isinstance(call, ToolCall) and (result := results.get(call.id))
-    ]
-    shows = any(isinstance(part, Shown) for message in said for part in message.parts)
-    return CurrentTurn("\n".join(words(message.parts) for message in said).strip(), tuple(done), shows)
+    )
+
+
+def _exchange(messages: Sequence[RequestMessage]) -> str:
+    """The last exchange among them, with the names of files that were written or sent in it."""
+    first, last = _last_said(messages)
+    spoken = [words(message.parts) for message in messages[first:] if message.role is not Role.TOOL]
+    made = [one for one in _steps_done(messages[last:]) if one.ok and one.tool in {"write", "edit", "send_file"}]
+    return "\n".join([*filter(None, spoken), *(str(one.arguments.get("path", "")) for one in made)])
 
 
 def words(parts: Iterable[object]) -> str:
@@ -249,44 +271,6 @@ def parsed_step(text: str) -> NextStep:
     return NextStep(label, _decoded(rest))
 
 
-_DESTROYS = re.compile(r"\b(?:rm|rmdir|shred|truncate|unlink|mv|dd)\b|-delete\b|(?<![>&\d])>(?!>|&)")
-"""Words of a command by which files are lost."""
-
-
-def unnamed_loss(step: NextStep, turn: CurrentTurn) -> str:
-    """What a command would destroy that nobody named: a file's name, or the whole command; empty if nothing."""
-    if step.label != "run":
-        return ""
-    command = str(step.arguments.get("command", ""))
-    if not _DESTROYS.search(command):
-        return ""
-    wish = turn.wish.lower()
-    touched = [name for name in turn.names() if name and name in command]
-    if touched:
-        return next((name for name in touched if name.lower() not in wish), "")
-    bare = re.search(r">\s*([\w./-]+)", command)
-    if bare and not re.search(r"\b(?:rm|rmdir|shred|truncate|unlink|mv|dd)\b|-delete\b", command):
-        return ""  # it makes a file that is not there yet
-    return command
-
-
-def unnamed_change(step: NextStep, turn: CurrentTurn) -> str:
-    """The file that was there before, in which a step would change what nobody named; empty if there is none.
-
-    Named is a change if a word that it puts in stands in the wish, or, where it puts nothing in, one that it takes out.
-    That holds in any language, and keeps a question about a file from changing it.
-    """
-    path = str(step.arguments.get("path", ""))
-    held = turn.holds(path) if path in names_found(turn) else None
-    if held is None or step.label not in {"edit", "write"}:
-        return ""
-    before = str(step.arguments.get("old", "")) if step.label == "edit" else held
-    after = str(step.arguments.get("new" if step.label == "edit" else "content", ""))
-    old, new = words_in(before), words_in(after)
-    wish = turn.wish.lower()
-    return "" if any(word in wish for word in (new - old) or (old - new)) else path
-
-
 def names_found(turn: CurrentTurn) -> set[str]:
     """The files that were there when the turn began."""
     looks = [one for one in turn.done if one.tool == "read" and one.arguments.get("path") == FOLDER and one.ok]
@@ -318,10 +302,8 @@ def without_numbers(text: str) -> str:
 
 def _earlier(messages: Sequence[RequestMessage]) -> list[dict[str, str]]:
     """The last exchange before this turn: what was said, and what was answered."""
-    last = max((at for at, message in enumerate(messages) if message.role is Role.USER), default=0)
-    while last and messages[last - 1].role is Role.USER:
-        last -= 1
-    spoken = [message for message in messages[:last] if message.role is not Role.TOOL and words(message.parts)]
+    first, _ = _last_said(messages)
+    spoken = [message for message in messages[:first] if message.role is not Role.TOOL and words(message.parts)]
     said = [(message.role, words(message.parts)) for message in spoken[-2:]]
     if [role for role, _ in said] != [Role.USER, Role.ASSISTANT]:
         return []
@@ -338,7 +320,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_RESULT else f"{text[:_MOST_RESULT]}\n(The rest is left out.)"
+    return text if len(text) <= MOST_RESULT else f"{text[:MOST_RESULT]}\n(The rest is left out.)"
 
 
 def _decoded(arguments: str) -> dict[str, Any]:

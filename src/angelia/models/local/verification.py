@@ -8,9 +8,11 @@ what is so. A note that is not needed tells the truth all the same.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
 
 from angelia.models.local.steps import (
     FOLDER,
+    MOST_RESULT,
     CurrentTurn,
     StepDone,
     names_found,
@@ -18,8 +20,8 @@ from angelia.models.local.steps import (
     without_numbers,
     words_in,
 )
+from angelia.models.local.unasked import FILE_NAME
 
-_FILE = re.compile(r"[\w.-]+\.[A-Za-z][A-Za-z0-9]{0,4}\b")
 _MAKES = re.compile(
     r"(?<![\d&])>|\b(?:cp|mv|touch|tee|ln|install|mkdir|rm|rmdir|unlink|shred|truncate|dd|patch|tar|unzip|zip|git|make)\b"
     r"|\bsed\b.*\s(?:-i|--in-place)|\bsort\b.*\s-o\b|\b(?:python3?|perl|sh|bash|awk|node)\b"
@@ -31,7 +33,7 @@ _MOST_SHOWN = 300
 
 def names_file(wish: str) -> bool:
     """Whether somebody speaks of a file by its name: then there is something to look at, whatever the language."""
-    return bool(_FILE.search(wish))
+    return bool(FILE_NAME.search(wish))
 
 
 def unverified(turn: CurrentTurn, answer: str) -> str:
@@ -53,7 +55,7 @@ def _printed(turn: CurrentTurn, _: str) -> Iterator[str]:
 def _missing(turn: CurrentTurn, _: str) -> Iterator[str]:
     """A file that the wish names, and that is neither there nor in a command that may have made it."""
     there, made = set(turn.names()), [_command(one) for one in _commands(turn) if _MAKES.search(_command(one))]
-    missing = [name for name in _FILE.findall(turn.wish) if name not in there]
+    missing = [name for name in FILE_NAME.findall(turn.wish) if name not in there]
     missing = [name for name in missing if not any(name in command for command in made)]
     if turn.looked and missing:
         yield f"Not verified: there is no {', '.join(dict.fromkeys(missing))} in the folder."
@@ -130,9 +132,42 @@ def _not_shown(turn: CurrentTurn, answer: str) -> Iterator[str]:
             continue
         if " ".join(held.split()) in " ".join(answer.split()):
             continue
-        lines = len(held.splitlines())
-        shown = f":\n{held.strip()}" if len(held) <= _MOST_SHOWN else f" {lines} {'line' if lines == 1 else 'lines'}."
-        yield f"{path} now holds{shown}"
+        yield f"{path} now holds{_text_of(held)}"
+
+
+def _told_otherwise(turn: CurrentTurn, answer: str) -> Iterator[str]:
+    """An answer that gives a file's text otherwise than it stands there, as if it had been changed."""
+    written = {one.arguments.get("path") for one in _written(turn)}  # of those the answer shows all, or a note does
+    for path in turn.names():
+        held = turn.holds(path)
+        seen = [one for one in turn.done if one.ok and one.tool == "read" and one.arguments.get("path") == path]
+        if held is None or path in written or _ran_after(turn, seen[-1]):
+            continue
+        read = held[:MOST_RESULT]
+        if any(_given_otherwise(part, answer, turn.wish) for part in (read, *read.splitlines())):
+            yield f"{path} is as it was and holds{_text_of(held)}"
+
+
+def _given_otherwise(text: str, answer: str, wish: str) -> bool:
+    """Whether most of a text's words stand in an answer in their order, with others in the place of the rest.
+
+    With two thirds of them it is so if the others are numbers or words of the wish, or if words that the wish names are
+    left out; with more than four fifths whatever the others are. What is told in other words has fewer.
+    """
+    stands, told, wished = _words(text), _words(answer), words_in(wish)
+    compared = SequenceMatcher(None, stands, told, autojunk=False)
+    same = sum(block.size for block in compared.get_matching_blocks())
+    if 3 * same < 2 * len(stands):
+        return False
+    for kind, gone, left, first, last in compared.get_opcodes():
+        put = told[first:last]
+        if kind == "delete" and wished.intersection(stands[gone:left]):
+            return True
+        nearly_all = 5 * same > 4 * len(stands)
+        other = nearly_all or any(word in wished or word.isdigit() for word in put)
+        if kind == "replace" and len(put) == left - gone and other:
+            return True
+    return False
 
 
 _CHECKS: Sequence[Callable[[CurrentTurn, str], Iterator[str]]] = (
@@ -145,8 +180,19 @@ _CHECKS: Sequence[Callable[[CurrentTurn, str], Iterator[str]]] = (
     _lost_more,
     _nothing_done,
     _not_shown,
+    _told_otherwise,
 )
 """In this order; the first note is told."""
+
+
+def _text_of(held: str) -> str:
+    """What a file holds, to be read behind that word; of a long one how long it is."""
+    lines = len(held.splitlines())
+    return f":\n{held.strip()}" if len(held) <= _MOST_SHOWN else f" {lines} {'line' if lines == 1 else 'lines'}."
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
 
 
 def _commands(turn: CurrentTurn) -> list[StepDone]:
