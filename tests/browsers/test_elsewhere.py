@@ -53,6 +53,11 @@ async def addresses(origin: str, host: str, _port: int) -> Sequence[str]:
     return ["127.0.0.1"]
 
 
+def joined(port: int) -> ChromiumBrowser:
+    """Ours, in the browser of that port."""
+    return ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
+
+
 @pytest.fixture
 async def tools(site: Site, port: int, tmp_path: Path) -> AsyncIterator[ToolHarness]:
     """The tools, over that browser."""
@@ -107,7 +112,7 @@ async def test_the_persons_own_tabs_are_neither_listed_nor_touched_and_ours_end_
 
 
 async def test_a_browser_elsewhere_keeps_nothing_of_us_when_our_connection_breaks(site: Site, port: int) -> None:
-    browser = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
+    browser = joined(port)
     site.pages["/"] = "<title>Ours</title>"
     tab = await browser.opened()
     browser.permit(f"http://site.example:{site.port}")
@@ -126,7 +131,7 @@ async def test_what_was_kept_in_one_conversation_is_in_no_other_and_not_in_the_p
 ) -> None:
     site.pages["/"] = "<script>document.cookie = 'who=anna'</script>Words"
     for _ in range(2):
-        browser = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
+        browser = joined(port)
         try:
             tab = await browser.opened()
             browser.permit(f"http://site.example:{site.port}")
@@ -157,11 +162,10 @@ async def test_a_tab_goes_to_no_site_to_which_nobody_said_yes(tools: ToolHarness
     assert len([line for line in site.asked if "/there" in line]) == 2
 
 
-async def tried(site: Site, port: int, *paths: str) -> tuple[set[str], list[str]]:
+async def tried(site: Site, browser: ChromiumBrowser, *paths: str) -> tuple[set[str], list[str]]:
     """The ways by which a place heard of us to which nobody may go, while a page and a frame of another site tried to
     reach it; and what was refused.
     """
-    browser = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
     async with forbidden() as (place, at, udp):
         for name, host in (("/name", "forbidden.example"), ("/frame", "127.0.0.1"), ("/stays", "127.0.0.1")):
             site.pages |= ways_out(host, at, udp, name)
@@ -184,7 +188,7 @@ async def tried(site: Site, port: int, *paths: str) -> tuple[set[str], list[str]
 
 
 async def test_no_way_that_a_page_elsewhere_has_leads_to_where_it_may_not_go(site: Site, port: int) -> None:
-    heard, refused = await tried(site, port, "/name/", "/framed", "/stays/")
+    heard, refused = await tried(site, joined(port), "/name/", "/framed", "/stays/")
     assert heard == set()
     assert any("not reached" in one for one in refused), "it was really tried"
 
@@ -207,7 +211,7 @@ async def test_without_a_part_of_the_rules_the_same_page_gets_out(
 ) -> None:
     """So that silence says something, and each part is needed."""
     monkeypatch.setattr(request_rules, part, instead)
-    heard, _ = await tried(site, port, "/stays/")
+    heard, _ = await tried(site, joined(port), "/stays/")
     assert ways <= heard
 
 
@@ -215,7 +219,7 @@ async def test_a_page_elsewhere_is_taken_over_and_logins_are_kept_of_it_and_used
     site.pages["/"] = """<body onmousedown="document.cookie = 'who=anna; max-age=900'; out.textContent = 'Hello, Ann'">
         <p id=out>Log in"""
     at = f"http://site.example:{site.port}"
-    browser = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
+    browser = joined(port)
     try:
         tab = await browser.opened()
         browser.permit(at)
@@ -232,7 +236,7 @@ async def test_a_page_elsewhere_is_taken_over_and_logins_are_kept_of_it_and_used
         kept = await browser.logins((at,), KeptLogins())
     finally:
         await browser.close()
-    again = ChromiumBrowser(addresses, remote=plain_address(f"http://127.0.0.1:{port}"))
+    again = joined(port)
     try:
         await again.opened()
         again.permit(at)

@@ -17,3 +17,12 @@ def test_a_site_is_opened_in_a_browser_elsewhere_after_a_yes_to_it_and_never_whe
     assert isinstance(judge(effect, situation(granted=(asked.pattern,))), Allow)
     assert isinstance(judge(effect, situation(granted=(f"url: {SITE}",))), Ask), "a yes to fetching is none to this"
     assert isinstance(judge(effect, situation(network=NetworkSetting.OFF, granted=(asked.pattern,))), Deny)
+
+
+def test_the_question_about_a_site_without_a_wall_says_why_there_is_none_and_what_mends_it() -> None:
+    missing = "bubblewrap is not installed. To mend it, install it: apt install bubblewrap"
+    asked = judge(OpenOrigin(f"{SITE}/a", "", missing), situation(network=NetworkSetting.ON))
+    assert isinstance(asked, Ask)
+    assert asked.question == f"Open {SITE}/a in a browser without a wall?"
+    assert asked.reason == f"This machine has no wall for a browser, so each site is asked about: {missing}."
+    assert asked.pattern == f"open: {SITE}"

@@ -240,6 +240,9 @@ def _open_origin(effect: OpenOrigin, situation: Situation) -> Verdict:
     pattern = f"open: {origin_of(effect.url)}"
     if pattern in situation.granted:
         return Allow(f"You said yes to `{pattern}`.")
+    if effect.no_wall:
+        why = f"This machine has no wall for a browser, so each site is asked about: {effect.no_wall}."
+        return Ask(f"Open {effect.url} in a browser without a wall?", why, pattern)
     why = f"The browser at {effect.browser} has no wall of ours around it, so each site is asked about."
     return Ask(f"Open {effect.url} in the browser at {effect.browser}?", why, pattern)
 

@@ -42,12 +42,15 @@ class FetchUrl(Struct, frozen=True, tag=True):
 
 
 class OpenOrigin(Struct, frozen=True, tag=True):
-    """Open a URL in a browser that runs elsewhere (`browser`, as it is shown), behind no wall of ours; from then on its
-    tabs may go to that origin by themselves.
+    """Open a URL in a browser behind no wall of ours; from then on its tabs may go to that origin by themselves.
+
+    It runs elsewhere (`browser`, as it is shown), or on this machine, where `no_wall` says why there is none, and how
+    to mend that.
     """
 
     url: str
     browser: str
+    no_wall: str = ""
 
 
 class SearchWeb(Struct, frozen=True, tag=True):

@@ -123,6 +123,6 @@ class Upkeep(Struct, frozen=True):
 
 
 def _sweep_browsers() -> None:
-    from angelia.browsers.chromium import shared_folders  # once a day, and not at every start
+    from angelia.browsers.chromium import held_folder  # once a day, and not at every start
 
-    shared_folders.sweep()
+    held_folder.sweep()

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from angelia.browsers.chromium.downloads import Downloaded, Downloads
     from angelia.browsers.chromium.launch import RunningChromium
     from angelia.browsers.chromium.live_browser import LiveBrowser
-    from angelia.browsers.chromium.remote import RemoteContext
+    from angelia.browsers.chromium.own_context import OwnContext
     from angelia.browsers.chromium.remote_downloads import RemoteDownloads
     from angelia.browsers.chromium.tab import Tab
     from angelia.browsers.chromium.uploads import FileAtPath, FileInPieces
+    from angelia.browsers.chromium.wall import NoWall
 
 MOST_TABS = 12
 MOST_ELSEWHERE = 50_000_000
-"""Bytes of a file that a browser elsewhere is given: there it is held in memory until the page has it."""
+"""Bytes of a file that a browser without a wall is given: there it is held in memory until the page has it."""
 
 
 class ChromiumBrowser:
@@ -42,7 +43,7 @@ class ChromiumBrowser:
         """
         self._addresses, self._display = addresses, display
         self._remote = remote
-        self._running: RunningChromium | RemoteContext | None = None
+        self._running: RunningChromium | OwnContext | None = None
         self._starting = asyncio.Lock()
         self._numbers = 0
         self._tabs: dict[str, Tab] = {}
@@ -61,8 +62,16 @@ class ChromiumBrowser:
 
     @property
     def elsewhere(self) -> str:
-        """Where it runs, as it may be shown, if that is behind no wall of ours; else empty."""
+        """Where it runs, as it may be shown, if somebody else has started it; else empty."""
         return self._remote.shown if self._remote else ""
+
+    async def no_wall(self) -> "NoWall | None":
+        """Why one that we start has no wall around it, where it has none."""
+        if self._remote:
+            return None
+        from angelia.browsers.chromium.wall import no_wall
+
+        return await asyncio.to_thread(no_wall)
 
     def permit(self, origin: str) -> None:
         """Somebody has said yes to pages of this site; it counts where nothing but that holds them."""
@@ -165,7 +174,7 @@ class ChromiumBrowser:
         """A file of `size` bytes as a page may be given it.
 
         Raises:
-            ActFailed: it is too large for a browser that runs elsewhere.
+            ActFailed: it is too large for a browser that shares no folder with us.
         """
         from angelia.browsers.chromium.uploads import FileAtPath, FileInPieces
 
@@ -174,7 +183,8 @@ class ChromiumBrowser:
             return FileAtPath(await self._running.folders.put(content, name))
         if size > MOST_ELSEWHERE:
             most = f"{MOST_ELSEWHERE / 1e6:.0f} MB"
-            why = f"{name} is {size / 1e6:.0f} MB, and a browser that runs elsewhere ({self.elsewhere}) is given {most}"
+            kind = f"a browser that runs elsewhere ({self.elsewhere})" if self._remote else "a browser without a wall"
+            why = f"{name} is {size / 1e6:.0f} MB, and {kind} is given {most}"
             raise ActFailed(ActOutcome.UNFIT, f"{why} at most. Hand the page over to the user for it.")
         return FileInPieces(name, content)
 
@@ -272,10 +282,11 @@ class ChromiumBrowser:
         if running is not None:
             await running.close()
 
-    async def _started(self) -> "RunningChromium | RemoteContext":
+    async def _started(self) -> "RunningChromium | OwnContext":
         async with self._starting:
             if self._running is None:
-                self._running = await (self._joined() if self._remote else self._launched())
+                walled = not self._remote and (self._display is not None or await self.no_wall() is None)
+                self._running = await (self._launched() if walled else self._unwalled())
                 self.life += 1
             return self._running
 
@@ -290,15 +301,17 @@ class ChromiumBrowser:
         await running.cdp.call("Target.setDiscoverTargets", {"discover": True})
         return running
 
-    async def _joined(self) -> "RemoteContext":
+    async def _unwalled(self) -> "OwnContext":
         from angelia.browsers.chromium.remote import connect_remote
         from angelia.browsers.chromium.remote_downloads import RemoteDownloads
+        from angelia.browsers.chromium.unwalled import start_unwalled
 
-        assert self._remote is not None
-        joined = await connect_remote(self._remote, self._addresses)
-        self._downloads = RemoteDownloads(joined.cdp, joined.rules)
-        joined.cdp.listen("", self._hear)
-        return joined
+        ours = await (
+            connect_remote(self._remote, self._addresses) if self._remote else start_unwalled(self._addresses)
+        )
+        self._downloads = RemoteDownloads(ours.cdp, ours.rules)
+        ours.cdp.listen("", self._hear)
+        return ours
 
     def _hear(self, method: str, params: dict[str, Any]) -> None:
         match method:
@@ -306,7 +319,7 @@ class ChromiumBrowser:
                 task = asyncio.get_running_loop().create_task(self._attach(params["targetInfo"]))
                 self._attaching.add(task)
                 task.add_done_callback(self._attaching.discard)
-            case "Target.detachedFromTarget" if self._remote:  # of a target's end nobody else tells us there
+            case "Target.detachedFromTarget" if self._within:  # of a target's end nobody else tells us there
                 for tab in [one for one in self._tabs.values() if one.frames.page.session == params["sessionId"]]:
                     self._forget(tab.target)
             case "Target.targetDestroyed":
@@ -335,7 +348,7 @@ class ChromiumBrowser:
         finally:
             self._beginning.discard(identity)
 
-    async def _begin_tab(self, running: "RunningChromium | RemoteContext", target: str) -> None:
+    async def _begin_tab(self, running: "RunningChromium | OwnContext", target: str) -> None:
         from angelia.browsers.chromium.tab import Tab
 
         with suppress(ProtocolError, ActFailed, BrowserGone):  # it was gone again before it could be spoken to

@@ -10,52 +10,37 @@ Nothing outlives us: the pipe ends with our process, and bubblewrap ends all tha
 
 import asyncio
 import os
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 
 from msgspec import Struct
 
+from angelia.browsers.chromium.browser_process import end_now, its_user, start_on_pipe, until_ended
 from angelia.browsers.chromium.cdp import CdpConnection
 from angelia.browsers.chromium.display import Display
+from angelia.browsers.chromium.flags import FLAGS, without_window
 from angelia.browsers.chromium.pipe import PipeTransport
-from angelia.browsers.chromium.program import INSTALL, INSTALL_WINDOW, Chromium, find_chromium
+from angelia.browsers.chromium.program import Chromium, find_chromium, missing_program
 from angelia.browsers.chromium.shared_folders import SharedFolders
+from angelia.browsers.chromium.wall import no_wall
 from angelia.browsers.port import BrowserMissing
 from angelia.core.crash import crash_point
-from angelia.deadline import within
 from angelia.sandboxes.egress.addresses import Addresses
 from angelia.sandboxes.egress.namespace import PORT, HeldCommand
 from angelia.sandboxes.egress.proxy import EgressProxy, ProxiedHosts
 from angelia.sandboxes.local.bubblewrap import proc_and_dev
-from angelia.sandboxes.local.command import until_dead
-from angelia.sandboxes.local.confinement import Confined, bubblewrap_program, confinement
+from angelia.sandboxes.local.confinement import bubblewrap_program
 from angelia.sandboxes.local.processes import MARK
 from angelia.sandboxes.local.toolchains import SYSTEM
-
-_NOBODY = 65534
-"""The uid that root gives up its own for: Chromium does not keep its sandbox as root."""
 
 _SHOWN = (
     *("/etc/fonts", "/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/alternatives", "/etc/ld.so.cache"),
     *("/etc/chromium.d", "/etc/mime.types", "/etc/localtime", "/var/cache/fontconfig"),
 )
 
-_FLAGS = (
-    *("--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"),
-    *("--disable-default-apps", "--disable-domain-reliability", "--disable-quic", "--no-pings", "--mute-audio"),
-    "--site-per-process",  # as whole browsers have it by themselves, and the shell does not
-    *("--disable-gpu", "--disable-dev-shm-usage", "--disable-breakpad", "--password-store=basic"),
-    *("--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-features=Translate,MediaRouter"),
-    *("--proxy-bypass-list=<-loopback>", f"--proxy-server=http://127.0.0.1:{PORT}"),
-    *("--window-size=1280,800", "--lang=en-US"),
-)
+_FLAGS = (*FLAGS, "--proxy-bypass-list=<-loopback>", f"--proxy-server=http://127.0.0.1:{PORT}")
 _HOME = "/home/browser"
-_UNTIL_GONE_S = 5.0
 
 
 class ShownChromium(Struct, frozen=True):
@@ -99,29 +84,22 @@ class RunningChromium:
         """End it, and wait until nothing of it is left. Idempotent."""
         self.cdp.close()
         try:
-            await within(_UNTIL_GONE_S, until_dead(self._process))
-        except TimeoutError:
-            _kill(self._process)
-            await until_dead(self._process)
+            await until_ended(self._process)
         finally:
-            self._process.wait()
             self.folders.close()
             await self._network.close()
 
 
 def why_not(display: Display | None = None) -> BrowserMissing | None:
-    """Why there is no browser here; None if there is one, which with `display` can show a window."""
-    if find_chromium(window=display is not None) is None:
-        if find_chromium() is not None:
-            return BrowserMissing(
-                "The browser of this machine knows no window.", then=f"Install one that does: {INSTALL_WINDOW}."
-            )
-        return BrowserMissing("There is no Chromium on this machine.", then=f"Install one: {INSTALL}.")
-    if confinement() != Confined("bubblewrap"):
+    """Why no browser is started behind a wall here; None if one is, which with `display` can show a window."""
+    if missing := missing_program(window=display is not None):
+        return missing
+    if found := no_wall():
+        what = "A window of the browser is" if display is not None else "This browser is"
         return BrowserMissing(
-            "A browser is only started behind a wall, and this machine has none.",
+            f"{what} only opened behind a wall, and this machine has none: {found.why}.",
             "Pages could otherwise reach this machine's own network.",
-            "Install bubblewrap; `angelia doctor` says whether it works.",
+            f"To mend it, {found.mend}; `angelia doctor` says whether it holds.",
         )
     return None
 
@@ -136,9 +114,10 @@ async def start_chromium(
         BrowserMissing: there is none, or it cannot be started; says why.
     """
     chromium = find_chromium(window=display is not None)
-    if (missing := await asyncio.to_thread(why_not, display)) or chromium is None:
-        raise missing or BrowserMissing("There is no Chromium on this machine.", then=f"Install one: {INSTALL}.")
-    proxy, folders = EgressProxy(addresses), SharedFolders(_NOBODY if os.geteuid() == 0 else 0)
+    if missing := await asyncio.to_thread(why_not, display):
+        raise missing
+    assert chromium is not None  # it is why there would be none
+    proxy, folders = EgressProxy(addresses), SharedFolders(its_user())
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     try:
@@ -149,9 +128,7 @@ async def start_chromium(
                 crash_point("browser.started")
                 network = await proxy.serve(await held.listen(folders.mark), ())
             except BaseException:
-                _kill(process)
-                await asyncio.shield(until_dead(process))
-                process.wait()
+                await asyncio.shield(end_now(process))
                 raise
     except BaseException:
         os.close(ours_in)
@@ -174,28 +151,10 @@ async def start_chromium(
 def _begun(
     seen: "ShownChromium", held: HeldCommand, folders: SharedFolders, reading: int, writing: int
 ) -> "subprocess.Popen[bytes]":
-    user = _NOBODY if os.geteuid() == 0 else 0
-    helper = str(Path(__file__).with_name("exec_on_pipe.py"))
     with seen.cookie() as cookie:
         argv = _argv(seen, cookie, held, folders)
-        return subprocess.Popen(  # noqa: S603 - a fixed command line
-            [sys.executable, "-I", "-S", helper, str(reading), str(writing), str(user), *argv],
-            pass_fds=(reading, writing, *held.descriptors, *((cookie,) if cookie >= 0 else ())),
-            env={MARK: folders.mark},
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-
-def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """End all of it: while bubblewrap sets things up, its inner process does not yet end with the outer one, and would
-    be left for ever. They are one group, in a session of their own.
-    """
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+        others = (*held.descriptors, *((cookie,) if cookie >= 0 else ()))
+        return start_on_pipe(argv, {MARK: folders.mark}, (reading, writing), others)
 
 
 def _argv(seen: "ShownChromium", cookie: int, held: HeldCommand, folders: SharedFolders) -> list[str]:
@@ -205,7 +164,7 @@ def _argv(seen: "ShownChromium", cookie: int, held: HeldCommand, folders: Shared
         env |= display.variables(_HOME)
         shown = [f"--ozone-platform={display.platform}"]
     else:
-        shown = ["--hide-scrollbars", *(() if chromium.shell else ("--headless=new",))]
+        shown = [*without_window(chromium)]
     return [
         bubblewrap_program(),
         *("--unshare-all", "--die-with-parent", "--clearenv", *held.options),

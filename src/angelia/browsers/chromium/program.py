@@ -1,9 +1,12 @@
 """Which Chromium this machine has."""
 
 import shutil
+import sys
 from pathlib import Path
 
 from msgspec import Struct
+
+from angelia.browsers.port import BrowserMissing
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 """The lightest first: the headless shell starts in 0.2 s and takes half the memory of the whole browser."""
@@ -21,11 +24,18 @@ class Chromium(Struct, frozen=True):
     shell: bool
 
 
+_APPLICATIONS = ("Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome")
+"""Where macOS has them, in its folder of applications."""
+
+
 def find_chromium(*, window: bool = False) -> Chromium | None:
     """The first one on the PATH that lies among the system's own folders; one in a home could be anybody's.
 
     With `window` one that can show itself.
     """
+    if sys.platform == "darwin":
+        there = (Path("/Applications", name) for name in _APPLICATIONS)
+        return next((Chromium(path, shell=False) for path in there if path.exists()), None)
     for name in NAMES:
         if window and name in _SHELLS:
             continue
@@ -33,3 +43,13 @@ def find_chromium(*, window: bool = False) -> Chromium | None:
         if found and Path(found).resolve().is_relative_to("/usr"):
             return Chromium(Path(found), name in _SHELLS)
     return None
+
+
+def missing_program(*, window: bool = False) -> BrowserMissing | None:
+    """That there is none, or with `window` none that can show itself; None if there is one."""
+    if find_chromium(window=window) is not None:
+        return None
+    if window and find_chromium() is not None:
+        why = "The browser of this machine knows no window."
+        return BrowserMissing(why, then=f"Install one that does: {INSTALL_WINDOW}.")
+    return BrowserMissing("There is no Chromium on this machine.", then=f"Install one: {INSTALL}.")

@@ -1,23 +1,26 @@
 """A browser that runs elsewhere, or the person's own, by the address of its debugger: a part of it that is ours alone.
 
-We work in a browser context of our own, which knows no cookie of the person's and ends with our connection, however
-that ends. Of targets outside of it the browser is asked for no list, and tells none.
+Of targets outside of our context the browser is asked for no list, and tells none.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from angelia.browsers.address import RemoteAddress, shown_address
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
-from angelia.browsers.chromium.request_rules import RequestRules
+from angelia.browsers.chromium.own_context import OwnContext, begin_context
 from angelia.browsers.port import ActFailed, BrowserGone, BrowserMissing
 from angelia.core.errors import MissingPart
 from angelia.deadline import within
 from angelia.sandboxes.egress.addresses import Addresses
+
+if TYPE_CHECKING:
+    from angelia.browsers.chromium.websocket import SocketTransport
 
 _UNTIL_GONE_S = 5.0
 _ANSWER_S = 15.0
@@ -30,36 +33,7 @@ _ALLOW = "It asks the person in front of it, who has to press Allow there within
 _THEN = "Start it with --remote-debugging-port=9222 and a --user-data-dir of its own, or set browser.address otherwise."
 
 
-class RemoteContext:
-    """A context of ours in a browser that runs elsewhere."""
-
-    folders = None
-    """Of files it shares none with us."""
-
-    def __init__(
-        self, cdp: CdpConnection, context: str, rules: RequestRules, closed: Callable[[], Awaitable[None]]
-    ) -> None:
-        """`closed` waits until the connection is."""
-        self.cdp, self.context = cdp, context
-        self.rules, self._closed = rules, closed
-
-    @property
-    def refusals(self) -> dict[str, str]:
-        """Why hosts were not reached, by host; what is read may be taken out."""
-        return self.rules.refusals
-
-    async def close(self) -> None:
-        """End the context and hang up; the browser goes on. Idempotent."""
-        with suppress(ProtocolError, ActFailed, BrowserGone, TimeoutError):
-            disposing = self.cdp.call("Target.disposeBrowserContext", {"browserContextId": self.context})
-            await within(_UNTIL_GONE_S, disposing)
-        await self.rules.close()
-        self.cdp.close()
-        with suppress(TimeoutError):
-            await within(_UNTIL_GONE_S, self._closed())
-
-
-async def connect_remote(remote: RemoteAddress, addresses: Addresses) -> RemoteContext:
+async def connect_remote(remote: RemoteAddress, addresses: Addresses) -> OwnContext:
     """Begin a context there; its address is http(s), where the browser says its own, or ws(s); `addresses` says what
     its pages may reach.
 
@@ -81,14 +55,17 @@ async def connect_remote(remote: RemoteAddress, addresses: Addresses) -> RemoteC
         raise BrowserMissing(f"No browser can be had at {shown}.", why, _THEN) from error
     cdp = CdpConnection(transport)
     try:
-        context = str((await cdp.call("Target.createBrowserContext", {"disposeOnDetach": True}))["browserContextId"])
-        refused = {"behavior": "deny", "eventsEnabled": True, "browserContextId": context}
-        await cdp.call("Browser.setDownloadBehavior", refused)
+        return await begin_context(cdp, addresses, partial(_hung_up, transport))
     except (ProtocolError, ActFailed, BrowserGone) as error:
         cdp.close()
         why = f"It gives no context of our own: {error}"
         raise BrowserMissing(f"The browser at {shown} cannot be used.", why, _THEN) from error
-    return RemoteContext(cdp, context, RequestRules(cdp, addresses), transport.wait_closed)
+
+
+async def _hung_up(transport: "SocketTransport") -> None:
+    """The browser goes on."""
+    with suppress(TimeoutError):
+        await within(_UNTIL_GONE_S, transport.wait_closed())
 
 
 class _Debugger(Struct, frozen=True):

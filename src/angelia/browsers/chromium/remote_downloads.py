@@ -1,4 +1,4 @@
-"""Downloads of a browser that runs elsewhere: read out over the debugger's own connection, and never kept there.
+"""Downloads of a browser without a wall: read out over the debugger's own connection, and never kept where it runs.
 
 That browser is told to save nothing. While a step waits for a file, a second session holds the page's responses beside
 the one of our rules, further from the network: it takes the body of the file as a stream (`Fetch`, `IO`) and ends the

@@ -1,4 +1,4 @@
-"""What the pages of a browser elsewhere may ask for, decided request by request, since no proxy of ours is in between.
+"""What the pages of a browser without a wall may ask for, decided request by request: no proxy of ours is in between.
 
 Every request of a page waits in the browser until it was judged (`Fetch`), each step of a redirect by itself. That sees
 neither web sockets nor what is no HTTP, so two things are done beside it. What comes as a document or a worker gets a

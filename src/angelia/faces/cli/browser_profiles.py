@@ -69,11 +69,14 @@ def login(url: str, name: str, sites: tuple[str, ...], **given: Any) -> int:
 async def _login(url: str, name: str, sites: tuple[str, ...], given: dict[str, Any]) -> int:
     from angelia.browsers.chromium.browser import ChromiumBrowser
     from angelia.browsers.chromium.display import display_of
+    from angelia.browsers.chromium.launch import why_not
     from angelia.policy.egress import judge_address, judge_url
     from angelia.service.secrets.login_window import log_in_by_hand
     from angelia.tools.web.fetcher import Fetcher
 
     display, loaded, first = display_of(), loaded_from(given), site_origin(url)
+    if missing := await asyncio.to_thread(why_not, display):
+        raise missing  # before a profile is begun
     kept, name = BrowserProfiles(loaded.home), name or (urlsplit(first).hostname or "")
     known = kept.kept().get(name)
     wanted = (*(known.origins if known else ()), first, *map(site_origin, sites))

@@ -112,8 +112,9 @@ class TimeoutSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 class BrowserSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """`address` is where the debugger of a browser answers that runs elsewhere, such as http://127.0.0.1:9222 or
-    wss://browsers.example/?token=${BROWSER_TOKEN}; empty for one of this machine, behind a wall of ours. What follows
-    its host is not shown; ${NAME}, ${file:PATH}, ${secret:HANDLE} in it are filled in when it is used.
+    wss://browsers.example/?token=${BROWSER_TOKEN}; empty for one of this machine, behind a wall of ours
+    where it offers one. What follows its host is not shown; ${NAME}, ${file:PATH}, ${secret:HANDLE} in it are filled in
+    when it is used.
     """
 
     address: Annotated[str, Meta(pattern="^((https?|wss?)://[^ ]+)?$")] = ""

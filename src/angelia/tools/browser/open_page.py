@@ -56,14 +56,20 @@ class OpenPage:
             raise BadInput("browser_open takes either `url` or `go`.")
         if arguments.url:
             seen = [SeePage(origin(arguments.url))] if self._browser.life else []  # a fresh one is logged in nowhere
-            there = self._browser.elsewhere
-            opening = OpenOrigin(arguments.url, there) if there else FetchUrl(arguments.url)
+            opening = await self._opening(arguments.url)
             return (*seen, opening, *self._logins.wanted(arguments.profile, arguments.url))
         try:
             (there,) = remember_judged(self._browser.tab(arguments.tab), [], context)
         except ActFailed as failed:
             raise BadInput(str(failed)) from failed
         return (SeePage(there), SendTo(there, arguments.go), *self._logins.used([there]))
+
+    async def _opening(self, url: str) -> OpenOrigin | FetchUrl:
+        if there := self._browser.elsewhere:
+            return OpenOrigin(url, there)
+        if found := await self._browser.no_wall():
+            return OpenOrigin(url, "", f"{found.why}. To mend it, {found.mend}")
+        return FetchUrl(url)
 
     async def run(self, arguments: OpenPageArguments, context: BrowserContext) -> ToolOutcome:
         """Go there.

@@ -1,6 +1,5 @@
 """The toolset of the browser: one browser for a conversation, begun with its first page, ended with it."""
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,7 @@ class BrowserTools:
 
     async def open(self, conversation: ConversationContext) -> None:
         """Make its tools; the browser itself waits for the first page."""
-        if not self._remote and (sys.platform != "linux" or find_chromium() is None):
+        if not self._remote and find_chromium() is None:
             return
         from angelia.browsers.chromium.browser import ChromiumBrowser
 

@@ -1,11 +1,12 @@
-"""Looks at the browser: whether there is one, starts behind its wall, and cannot get past it."""
+"""Looks at the browser: whether there is one, starts behind its wall, and cannot get past it; or runs without one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from angelia.browsers.address import RemoteAddress
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.browsers.chromium.launch import why_not
+from angelia.browsers.chromium.program import missing_program
+from angelia.browsers.chromium.wall import NoWall, no_wall
 from angelia.browsers.port import ActFailed, BrowserMissing
 from angelia.core.errors import AngeliaError, PolicyDenied
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
@@ -18,8 +19,11 @@ async def look_at_browser(app: App) -> AsyncIterator[CheckResult]:
     if remote := remote_browser(app.loaded, lambda: app.secret_refs):
         yield await _elsewhere(remote)
         return
-    if missing := await asyncio.to_thread(why_not):
+    if missing := missing_program():
         yield absent("browser", missing.what.rstrip("."), missing.then.rstrip("."))
+        return
+    if found := await asyncio.to_thread(no_wall):
+        yield await _unwalled(found)
         return
     asked: list[str] = []
 
@@ -41,11 +45,24 @@ async def look_at_browser(app: App) -> AsyncIterator[CheckResult]:
         await browser.close()
 
 
-async def _elsewhere(remote: RemoteAddress) -> CheckResult:
-    async def nothing(origin: str, _host: str, _port: int) -> Sequence[str]:
-        raise PolicyDenied(f"{origin} is not reached.", "This is a trial.")
+async def _unwalled(found: NoWall) -> CheckResult:
+    """It does work, if it keeps its own sandbox."""
+    browser = ChromiumBrowser(_nothing)
+    try:
+        await browser.opened()
+    except (ActFailed, AngeliaError) as error:
+        return broken("browser", f"there is no wall for it here ({found.why}), and without: {error}", found.mend)
+    finally:
+        await browser.close()
+    return absent("browser", f"it runs without a wall, so each site is asked about: {found.why}", found.mend)
 
-    browser = ChromiumBrowser(nothing, remote=remote)
+
+async def _nothing(origin: str, _host: str, _port: int) -> Sequence[str]:
+    raise PolicyDenied(f"{origin} is not reached.", "This is a trial.")
+
+
+async def _elsewhere(remote: RemoteAddress) -> CheckResult:
+    browser = ChromiumBrowser(_nothing, remote=remote)
     try:
         await browser.opened()
     except BrowserMissing as missing:
