@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from angelia.browsers.chromium.browser import MOST_TABS, ChromiumBrowser
-from angelia.browsers.chromium.frames import origin
 from angelia.browsers.chromium.launch import RunningChromium
 from angelia.browsers.chromium.tab import Tab
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 from tests.browsers.site import Site
 

@@ -7,8 +7,8 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.ids import CallId
 
-_URL = re.compile(r"(?=(https?://[^\s<>\"'`\\]+))")
-_CLOSING = re.compile(r"[)\]}|*]")
+_URL = r"(?=(https?://[^\s<>\"'`\\]+))"
+_CLOSING = r"[)\]}|*]"
 
 
 def known_urls(log: Sequence[e.Entry]) -> frozenset[str]:
@@ -34,8 +34,8 @@ def known_urls(log: Sequence[e.Entry]) -> frozenset[str]:
 
 def urls_in(text: str) -> Iterator[str]:
     """Every URL in a text, also as it reads where Markdown or a sentence closes behind it."""
-    for found in _URL.finditer(text):
+    for found in re.finditer(_URL, text):
         whole: str = found[1]
-        for end in (*(mark.start() for mark in _CLOSING.finditer(whole)), len(whole)):
+        for end in (*(mark.start() for mark in re.finditer(_CLOSING, whole)), len(whole)):
             yield whole[:end]
             yield whole[:end].rstrip(".,;:!?_")

@@ -20,15 +20,15 @@ _VOICE, _DOCUMENT = "[[audio_as_voice]]", "[[as_document]]"
 _SOUNDS = (".ogg", ".opus", ".mp3", ".wav", ".m4a", ".flac", ".aac")
 
 _TAG = r"\[\[(?:audio_as_voice|as_document)\]\]"
-_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
-_TAGS_ALONE = re.compile(rf" {{0,3}}{_TAG}(?:[ \t]*{_TAG})*[ \t]*$")
-_LINE = re.compile(rf" {{0,3}}((?:{_TAG}[ \t]*)*)MEDIA:[ \t]*(\S.*?)((?:[ \t]*{_TAG})*)[ \t]*$")
-_BEGUN = re.compile(rf" {{0,3}}(?:{_TAG}[ \t]*)*(?:M|ME|MED|MEDI|MEDIA|MEDIA:.*|\[\[?[a-z_]*\]?)$")
-_PICTURE = re.compile(
+_FENCE = r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})"
+_TAGS_ALONE = rf" {{0,3}}{_TAG}(?:[ \t]*{_TAG})*[ \t]*$"
+_LINE = rf" {{0,3}}((?:{_TAG}[ \t]*)*)MEDIA:[ \t]*(\S.*?)((?:[ \t]*{_TAG})*)[ \t]*$"
+_BEGUN = rf" {{0,3}}(?:{_TAG}[ \t]*)*(?:M|ME|MED|MEDI|MEDIA|MEDIA:.*|\[\[?[a-z_]*\]?)$"
+_PICTURE = (
     r"!\[(?P<alt>[^\[\]\n]*)\]"
     r"\([ \t]*<?(?P<url>https?://(?:[^\s<>()]|\([^\s<>()]*\))+)>?(?:[ \t]+\"[^\"\n]*\")?[ \t]*\)"
 )
-_CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+_CODE = r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)"
 
 
 class NamedFile(Struct, frozen=True):
@@ -55,6 +55,8 @@ def files_named(text: str) -> tuple[NamedFile, ...]:
     >>> [file.path for file in files_named("Here it is, from /tmp:\nMEDIA:/tmp/may.pdf")]
     ['/tmp/may.pdf']
     """
+    if "MEDIA:" not in text and "![" not in text:
+        return ()  # as most replies
     return tuple(place.file for place in _places(_lines(text)))
 
 
@@ -69,7 +71,7 @@ def without_files(text: str, sent: Collection[int]) -> str:
     lines = _lines(text)
     places = _places(lines)
     named = {place.line for at, place in enumerate(places) if place.file.kind != "picture"}
-    emptied = {at for at, line in enumerate(lines) if named and line is not None and _TAGS_ALONE.match(line)}
+    emptied = {at for at, line in enumerate(lines) if named and line is not None and re.match(_TAGS_ALONE, line)}
     if any(at not in sent and place.line in named for at, place in enumerate(places)):
         emptied = set()  # the tag still says something about the file that is not sent
     words = text.split("\n")
@@ -90,12 +92,12 @@ def while_written(text: str) -> str:
     ('Here it is:', 'Here it is:', 'My word')
     """
     *_, last = words = text.split("\n")
-    if "MEDIA:" not in text and "[[" not in text and not _BEGUN.match(last):
+    if "MEDIA:" not in text and "[[" not in text and not re.match(_BEGUN, last):
         return text
     lines = _lines(text)
     emptied = {place.line for place in _places(lines) if place.file.kind != "picture"}
-    emptied |= {at for at, line in enumerate(lines) if line is not None and _TAGS_ALONE.match(line)}
-    if lines[-1] is not None and _BEGUN.match(last):
+    emptied |= {at for at, line in enumerate(lines) if line is not None and re.match(_TAGS_ALONE, line)}
+    if lines[-1] is not None and re.match(_BEGUN, last):
         emptied.add(len(lines) - 1)
     return "\n".join(_closed_up(words, emptied)).strip("\n")
 
@@ -105,7 +107,7 @@ def _lines(text: str) -> list[str | None]:
     lines: list[str | None] = []
     fence = ""
     for line in text.split("\n"):
-        mark = _FENCE.match(line)
+        mark = re.match(_FENCE, line)
         if fence:
             closes = mark and mark[1].startswith(fence) and not line.strip().strip(fence[0])
             fence = "" if closes else fence
@@ -119,12 +121,12 @@ def _lines(text: str) -> list[str | None]:
 
 
 def _places(lines: Sequence[str | None]) -> list[_Place]:
-    alone = "".join(line for line in lines if line is not None and _TAGS_ALONE.match(line))
+    alone = "".join(line for line in lines if line is not None and re.match(_TAGS_ALONE, line))
     places: list[_Place] = []
     for at, line in enumerate(lines):
         if line is None:
             continue
-        if found := _LINE.match(line):
+        if found := re.match(_LINE, line):
             if path := _path(found[2]):
                 file = NamedFile(path, _kind(path, found[1] + found[3], alone))
                 places.append(_Place(file, at, 0, len(line)))
@@ -135,8 +137,8 @@ def _places(lines: Sequence[str | None]) -> list[_Place]:
 
 
 def _pictures(at: int, line: str) -> Iterator[_Place]:
-    code = [span.span() for span in _CODE.finditer(line)]
-    for found in _PICTURE.finditer(line):
+    code = [span.span() for span in re.finditer(_CODE, line)]
+    for found in re.finditer(_PICTURE, line):
         if any(start <= found.start() < end for start, end in code):
             continue
         alt = found["alt"].strip()

@@ -1,6 +1,7 @@
 """Facts to JSON and back, versioned; what is unknown is refused by name, never skipped."""
 
 from collections.abc import Iterable
+from functools import cache
 
 import msgspec
 
@@ -11,7 +12,12 @@ VERSION = 1
 """The version of what `encode` writes. A reader refuses a higher one and migrates a lower one."""
 
 _encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[AnyFact] = msgspec.json.Decoder(AnyFact)
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[AnyFact]:
+    """It looks at every kind of fact there is, which a conversation that begins needs none of."""
+    return msgspec.json.Decoder(AnyFact)
 
 
 def encode(fact: AnyFact) -> bytes:
@@ -31,7 +37,7 @@ def decode(data: bytes, *, version: int = VERSION, where: str = "") -> AnyFact:
             then="Update Angelia; nothing has been changed.",
         )
     try:
-        return _decoder.decode(data)
+        return _decoder().decode(data)
     except msgspec.MsgspecError as error:
         raise CodecError(
             f"{where or 'An entry'} cannot be read: {error}.",

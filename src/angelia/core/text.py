@@ -3,7 +3,7 @@
 import re
 
 _UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
 _ENDING = 16
 """Bytes of the longest ending of a name that is taken for one."""
 
@@ -25,7 +25,7 @@ def file_name(name: str, most: int = 255) -> str:
     >>> file_name("a/b\\c\n.txt"), file_name(".."), file_name("x" * 300 + ".txt", 10)
     ('c .txt', '', 'xxxxxx.txt')
     """
-    step = _CONTROL.sub(" ", clean(name).replace("\\", "/").rstrip("/").rpartition("/")[2]).strip()
+    step = re.sub(_CONTROL, " ", clean(name).replace("\\", "/").rstrip("/").rpartition("/")[2]).strip()
     stem, dot, ending = step.rpartition(".")
     tail = f"{dot}{ending}" if stem and len(ending.encode()) <= _ENDING else ""
     space = most - len(tail.encode())
@@ -79,7 +79,7 @@ def fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-_MARKS = re.compile(r"[\\`*_\[\]<>#|~&$^{}]")
+_MARKS = r"[\\`*_\[\]<>#|~&$^{}]"
 
 
 def literally(text: str) -> str:
@@ -91,5 +91,5 @@ def literally(text: str) -> str:
     ('Run `a_b`?', ['```', 'Read a_b?', '```'])
     """
     parts = text.split("`")
-    plain = len(parts) % 2 == 1 and "" not in parts[1:-1] and not any(map(_MARKS.search, parts[::2]))
+    plain = len(parts) % 2 == 1 and "" not in parts[1:-1] and not any(re.search(_MARKS, part) for part in parts[::2])
     return text if plain else fenced(text)

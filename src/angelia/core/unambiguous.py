@@ -36,9 +36,9 @@ _SIGNS = frozenset(map(chr, range(0x2400, 0x2440))) | {"⟨"}
 _MOST_MARKS = 4
 """Marks on one letter; Hebrew with its accents has three or four."""
 
-_ALL = re.compile(r"[^\x20-\x7e\n]")
-_LONG_BLANK = re.compile(r" {32,}| +$", re.MULTILINE)
-_LONG_GAP = re.compile(r"\n{4,}|\n+\Z|\A\n+")
+_ALL = r"[^\x20-\x7e\n]"
+_LONG_BLANK = r"(?m) {32,}| +$"
+_LONG_GAP = r"\n{4,}|\n+\Z|\A\n+"
 
 
 def unambiguous(text: str) -> str:
@@ -80,7 +80,7 @@ def _hides(letter: str) -> bool:
 
 
 def _signed(text: str, hides: Callable[[str], bool]) -> str:
-    if not _ALL.search(text):
+    if not re.search(_ALL, text):
         return text
     shown: list[str] = []
     marks = _MOST_MARKS  # nothing stands before the first letter that a mark could belong to
@@ -110,5 +110,5 @@ def _number(letter: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    text = _LONG_BLANK.sub(lambda found: "␠" * len(found.group()), text)
-    return _LONG_GAP.sub(lambda found: "␤\n" * len(found.group()), text).removesuffix("\n")
+    text = re.sub(_LONG_BLANK, lambda found: "␠" * len(found.group()), text)
+    return re.sub(_LONG_GAP, lambda found: "␤\n" * len(found.group()), text).removesuffix("\n")

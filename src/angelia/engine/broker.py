@@ -24,7 +24,6 @@ from angelia.engine.log import Log
 from angelia.engine.machine import Settle
 from angelia.engine.owed import may_cost, notices, with_owed
 from angelia.engine.question import digest, digest_of, question
-from angelia.engine.questions_meanwhile import QuestionsMeanwhile
 from angelia.policy.verdict import Act, Allow, Ask, Deny, Effect, Verdict
 from angelia.store.log.lease import Lease
 from angelia.tools.port import ToolContext, ToolOutcome, Work
@@ -156,6 +155,8 @@ class Broker:
         if why := narrowed_away(self._log.entries, call):
             await self._log.append(finished(call, CallStatus.REFUSED, f"Not allowed: {why}"), lease=lease)
             return
+        from angelia.engine.questions_meanwhile import QuestionsMeanwhile
+
         asked, answer = self._answer_to(call)
         meanwhile = QuestionsMeanwhile(self._log, self._deps.judge, call, lease)
         context = replace(self._deps.context(call, answer.answer if answer else ""), ask=meanwhile.ask)

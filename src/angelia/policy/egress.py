@@ -40,8 +40,8 @@ _CLOSED: tuple[tuple[str, Range], ...] = tuple(
 _NAT64 = tuple(ipaddress.IPv6Network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48"))
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 
-_PLAIN = re.compile(r"[\x21-\x7e]+")
-_NUMERIC_END = re.compile(r"(?:^|\.)(?:0x[0-9a-f]*|\d+)\.?$", re.IGNORECASE)
+_PLAIN = r"[\x21-\x7e]+"
+_NUMERIC_END = r"(?i)(?:^|\.)(?:0x[0-9a-f]*|\d+)\.?$"
 
 
 def judge_url(url: str) -> Allow | Deny:
@@ -50,7 +50,7 @@ def judge_url(url: str) -> Allow | Deny:
     >>> judge_url("http://2130706433/").reason
     '2130706433 is a number that only looks like a host. Write the address as four parts, or a name.'
     """
-    if not _PLAIN.fullmatch(url) or "\\" in url:
+    if not re.fullmatch(_PLAIN, url) or "\\" in url:
         return Deny("The URL holds blanks, backslashes or characters that must be percent-encoded.")
     try:
         parts = urlsplit(url)
@@ -68,7 +68,7 @@ def judge_url(url: str) -> Allow | Deny:
         return Deny(f"{host} is a cloud's metadata service, which hands out credentials.")
     if port is not None and port < 1024 and port not in {80, 443}:
         return Deny(f"Port {port} belongs to another service; web pages are fetched from 80, 443 and ports over 1023.")
-    if ":" not in host and _NUMERIC_END.search(host) and not _is_address(host):
+    if ":" not in host and re.search(_NUMERIC_END, host) and not _is_address(host):
         return Deny(f"{host} is a number that only looks like a host. Write the address as four parts, or a name.")
     return Allow("A web address.")
 

@@ -31,10 +31,10 @@ class PathLocation(StrEnum):
     """Only running would tell."""
 
 
-_NOWHERE = re.compile(r"^/dev/(?:null|stdout|stderr|stdin|tty|fd/\d+|zero|full|u?random)$|^/proc/self/fd/\d+$")
-_NETWORK = re.compile(r"^/dev/(?:tcp|udp)/")
-_DEVICE = re.compile(r"^/dev(?:/|$)|^/sys(?:/|$)|^/proc(?:/|$)|^/boot(?:/|$)")
-_SCRATCH = re.compile(r"^/(?:var/|private/)?tmp/[^/]|^/dev/shm/[^/]")
+_NOWHERE = r"^/dev/(?:null|stdout|stderr|stdin|tty|fd/\d+|zero|full|u?random)$|^/proc/self/fd/\d+$"
+_NETWORK = r"^/dev/(?:tcp|udp)/"
+_DEVICE = r"^/dev(?:/|$)|^/sys(?:/|$)|^/proc(?:/|$)|^/boot(?:/|$)"
+_SCRATCH = r"^/(?:var/|private/)?tmp/[^/]|^/dev/shm/[^/]"
 
 
 def beneath(path: str, folder: str) -> bool:
@@ -79,7 +79,7 @@ def _literal_place(full: str, known: str, context: CommandContext) -> PathLocati
         (PathLocation.NETWORK, _NETWORK),
         (PathLocation.SCRATCH, _SCRATCH),
     ):
-        if pattern.search(full) and not beneath(full, context.workspace):
+        if re.search(pattern, full) and not beneath(full, context.workspace):
             return place
     if beneath(context.workspace, full) or (GLOB in full and _all_of(full, context.workspace)):
         return PathLocation.WHOLE
@@ -87,7 +87,7 @@ def _literal_place(full: str, known: str, context: CommandContext) -> PathLocati
         return PathLocation.INSIDE
     if "/" != context.own_home == known:
         return PathLocation.OURS
-    return PathLocation.DEVICE if _DEVICE.search(full) else PathLocation.OUTSIDE
+    return PathLocation.DEVICE if re.search(_DEVICE, full) else PathLocation.OUTSIDE
 
 
 def _all_of(full: str, workspace: str) -> bool:

@@ -17,8 +17,6 @@ from angelia.sandboxes.workspace import snapshots_folder
 from angelia.service.audit import Audit
 from angelia.service.blob_places import blob_keys, blobs_of, in_log, shared_name
 from angelia.service.browser_address import remote_browser
-from angelia.service.chats.services import ChatServices
-from angelia.service.command_port import CommandServices
 from angelia.service.conversation.conversations import ConversationDeps, Conversations
 from angelia.service.conversation.deletion import Deletion
 from angelia.service.conversation.drivers import DriverSources
@@ -78,7 +76,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from angelia.sandboxes.undo.mirror import Mirror
+    from angelia.service.chats.services import ChatServices
     from angelia.service.chats.voice_answers import VoiceAnswers
+    from angelia.service.command_port import CommandServices
     from angelia.service.delegation.copies import WorkspaceCopies
     from angelia.service.models.speech import Speech
     from angelia.service.past.reranking import Reranking
@@ -116,8 +116,7 @@ class App:
         self.intake = Intake(self.blobs, limit=files.max_bytes, processes=self.media)
         self.attachments = Attachments(self.intake, transcriber=loaded.config.transcriber)
         self.inboxes = Inboxes(self.blobs)
-        self.outbox = Outbox(db)
-        self.grants = Grants(db)
+        self.outbox, self.grants = Outbox(db), Grants(db)
         self.key_value = KeyValue(db)
         self.handed_out = HandedOut(self.key_value, clock)
         self.audit = Audit(loaded.home, self.transcript, self.key_value)
@@ -130,12 +129,10 @@ class App:
         self.secrets = SecretStore(loaded.home)
         read = self.secrets.value
         self.model_catalog = ModelCatalog(loaded, self.blobs, self.renditions.open, self.key_value, environ, read)
-        self.tokens = Tokens(environ, read)
-        self.secret_refs = SecretRefs(environ, read)
+        self.tokens, self.secret_refs = Tokens(environ, read), SecretRefs(environ, read)
         self.environ = environ
         self.redaction = Redaction(self._secrets)
-        self.schedules = Schedules(db)
-        self.questions = WaitingQuestions(db)
+        self.schedules, self.questions = Schedules(db), WaitingQuestions(db)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
         self.web_search = WebSearch(loaded.config.search, environ, self.tokens, clock)
         ranges = loaded.config.policy.allow_ranges
@@ -244,8 +241,10 @@ class App:
         return tools_by_settings(self.web_search, self.painter, self.speech)
 
     @property
-    def command_services(self) -> CommandServices:
+    def command_services(self) -> "CommandServices":
         """What the commands of a conversation need of this home."""
+        from angelia.service.command_port import CommandServices
+
         return CommandServices(
             transcript=self.transcript,
             outbox=self.outbox,
@@ -325,8 +324,7 @@ class App:
         """What takes a person out into a file."""
         from angelia.service.people.export import PersonExport
 
-        kept = self.transcript, self.blobs, self.secrets
-        return PersonExport(self.loaded.home, self.db, *kept, self.clock)
+        return PersonExport(self.loaded.home, self.db, self.transcript, self.blobs, self.secrets, self.clock)
 
     async def _tidy_copies(self) -> None:
         if snapshots_folder(self.loaded.home).is_dir():
@@ -469,8 +467,10 @@ class App:
         return Path(folder).expanduser() if folder else self.loaded.home / "outbox"
 
     @property
-    def chat_services(self) -> ChatServices:
+    def chat_services(self) -> "ChatServices":
         """What channels and chats need of this home."""
+        from angelia.service.chats.services import ChatServices
+
         return ChatServices(
             home=self.loaded.home,
             config=self.loaded.config,

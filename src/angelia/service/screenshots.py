@@ -15,7 +15,6 @@ from angelia.core.entry import BytesLetGo, Entry, LetGo, ModelSaid, Pinned, Tool
 from angelia.core.errors import NotFound
 from angelia.core.ids import Clock, ConversationId
 from angelia.core.media_parts import media_parts
-from angelia.store.log.erase import remove_unreferenced
 from angelia.store.log.lease import HeldElsewhere
 from angelia.store.log.old_pictures import rows_with_pictures
 from angelia.store.log.references import blobs_in
@@ -52,6 +51,8 @@ class Screenshots(Struct, frozen=True):
         """
         if not self.hours:
             return 0
+        from angelia.store.log.erase import remove_unreferenced
+
         before = self.clock() - self.hours * _HOUR_MS
         since = int(await self.key_value.get(_UPTO, "0"))
         found, upto = await self.db.read(lambda connection: rows_with_pictures(connection, since, before))

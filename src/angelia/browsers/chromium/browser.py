@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from angelia.browsers.address import RemoteAddress
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
-from angelia.browsers.chromium.frames import origin
 from angelia.browsers.chromium.given_secrets import GivenSecrets
 from angelia.browsers.control import PageControl
 from angelia.browsers.cookies import cookies_for
 from angelia.browsers.logins import KeptLogins
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 from angelia.sandboxes.egress.addresses import Addresses
 

@@ -13,10 +13,10 @@ from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 from angelia.browsers.chromium.cdp import ProtocolError
 from angelia.browsers.chromium.given_secrets import GivenSecrets
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.core.text import clean, one_line
 
@@ -28,7 +28,7 @@ _MOST_LISTENERS = 3000
 """Elements that are asked after at one look; the others come with the next."""
 SCRIPT_S = 15.0
 """Until a script must have returned."""
-_REF = re.compile(r"(f\d+)?e\d+")
+_REF = r"(f\d+)?e\d+"
 
 
 class Asking(Protocol):
@@ -114,7 +114,7 @@ class Frames:
             ActFailed: it is none, or its frame is gone.
         """
         prefix = ref.partition("e")[0]
-        if ref and not _REF.fullmatch(ref):
+        if ref and not re.fullmatch(_REF, ref):
             raise ActFailed(ActOutcome.GONE, f"{one_line(clean(ref), 60)!r} is no reference: look for one such as e7.")
         if not prefix:
             return self.page
@@ -410,16 +410,6 @@ def gone(ref: str) -> ActFailed:
     """What was at that reference is no longer there."""
     why = f"{ref} is not on the page any more (or never was): look again for what is there now."
     return ActFailed(ActOutcome.GONE, why)
-
-
-def origin(url: str) -> str:
-    """Scheme, host and port; empty for what has no host, such as `about:blank`.
-
-    >>> origin("https://example.com:8443/a?b"), origin("about:blank")
-    ('https://example.com:8443', '')
-    """
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.netloc else ""
 
 
 def thrown_words(thrown: dict[str, Any]) -> str:

@@ -11,11 +11,11 @@ from typing import Protocol
 from msgspec import Struct
 
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
-from angelia.browsers.chromium.frames import origin
 from angelia.browsers.chromium.live_page import LivePage
 from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.control import PageControl
 from angelia.browsers.live import LiveFrame, LiveInput, LiveSight, LiveState, LiveTab
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, ActOutcome
 
 TAKE_OVER_S = 30.0

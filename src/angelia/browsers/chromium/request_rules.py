@@ -24,8 +24,8 @@ from msgspec import Struct
 
 from angelia.browsers.chromium.awaited_file import AwaitedFile
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
-from angelia.browsers.chromium.frames import origin
 from angelia.browsers.chromium.response_heads import fields
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, BrowserGone
 from angelia.core.errors import AngeliaError, PolicyDenied
 from angelia.core.text import clean, one_line

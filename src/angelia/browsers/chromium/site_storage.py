@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from angelia.browsers.chromium.cdp import CdpConnection
-from angelia.browsers.chromium.frames import origin
 from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.logins import SiteStorage
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, ActOutcome
 
 MOST = 2_000_000

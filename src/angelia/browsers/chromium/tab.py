@@ -13,13 +13,14 @@ from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.console import Console
 from angelia.browsers.chromium.dialog import Dialog
 from angelia.browsers.chromium.elements import js, must_take, said
-from angelia.browsers.chromium.frames import Frame, Frames, origin
+from angelia.browsers.chromium.frames import Frame, Frames
 from angelia.browsers.chromium.given_secrets import GivenSecrets
 from angelia.browsers.chromium.keys import key_events
 from angelia.browsers.chromium.loading import Loading
 from angelia.browsers.chromium.looking import looked
 from angelia.browsers.chromium.secret_fields import SecretFields
 from angelia.browsers.chromium.uploads import FileAtPath, FileChoosers, FileInPieces
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook, read_look
 from angelia.core.crash import crash_point

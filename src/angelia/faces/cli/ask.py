@@ -25,7 +25,6 @@ from angelia.faces.cli import exits
 from angelia.faces.cli.daily_upkeep import tidied
 from angelia.faces.cli.open_conversation import conversation_options, session_for
 from angelia.faces.cli.options import open_app, turn_options
-from angelia.faces.cli.pictures import Way, drawn, way_of
 from angelia.faces.words.folder_file import not_followed
 from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
@@ -181,6 +180,8 @@ def _notes(texts: Sequence[str]) -> None:
 
 async def _draw(path: Path) -> None:
     """A picture beside its path, if a person looks and their terminal can."""
+    from angelia.faces.cli.pictures import Way, drawn, way_of
+
     way = way_of(os.environ) if sys.stderr.isatty() else Way.NONE
     draw(await asyncio.to_thread(drawn, path, way, shutil.get_terminal_size().columns), err=True)
 

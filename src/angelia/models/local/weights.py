@@ -7,7 +7,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core.errors import BadInput
-from angelia.models.local.gguf import context_length
 
 MOST_WINDOW = 8192
 """Tokens that are used of any window: the memory for each is taken when the model is loaded (28 kB for the default)."""
@@ -152,4 +151,6 @@ def window_of(model: str, folder: Path) -> int:
         BadInput: the file that `model` names is missing, or it is not a GGUF file that says so.
     """
     known = WEIGHTS.get(model)
+    from angelia.models.local.gguf import context_length
+
     return min(known.window if known else context_length(found_weights(model, folder)), MOST_WINDOW)

@@ -14,14 +14,14 @@ OPEN, CLOSE = "\x02", "\x03"
 
 _MOST_BRACES = 64
 
-_BARE = re.compile(r"\\(\n|.)|(\*|\?|\[[^\]\s]+\])|(\{)|(\})|\\$", re.DOTALL)
-_QUOTED = re.compile(r"\\(\n|[$`\"\\])")
-_ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
+_BARE = r"(?s)\\(\n|.)|(\*|\?|\[[^\]\s]+\])|(\{)|(\})|\\$"
+_QUOTED = r"\\(\n|[$`\"\\])"
+_ANSI = r"(?s)\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))"
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
-_INNERMOST = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
+_INNERMOST = f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}"
 
-_WIDE = re.compile("[^\x00-\x7f]")
-_SPELLED = re.compile("\x05([0-9a-f]+)\x06")
+_WIDE = "[^\x00-\x7f]"
+_SPELLED = "\x05([0-9a-f]+)\x06"
 
 
 class Word(Struct, frozen=True):
@@ -68,7 +68,7 @@ def bare_text(raw: str) -> str:
             return "" if escaped == "\n" else escaped
         return GLOB if glob else OPEN if opened else CLOSE if closed else "\\"
 
-    return _BARE.sub(value, raw)
+    return re.sub(_BARE, value, raw)
 
 
 def quoted_text(raw: str) -> str:
@@ -77,7 +77,7 @@ def quoted_text(raw: str) -> str:
     >>> quoted_text(r"a\$b\c")
     'a$b\\c'
     """
-    return _QUOTED.sub(lambda match: match[1].replace("\n", ""), raw)
+    return re.sub(_QUOTED, lambda match: match[1].replace("\n", ""), raw)
 
 
 def ansi_text(raw: str) -> str:
@@ -95,7 +95,7 @@ def ansi_text(raw: str) -> str:
         # Control characters below the tab are our marks: such a piece is as good as unknown.
         return chr(code) if 9 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else HOLE
 
-    return _ANSI.sub(value, raw)
+    return re.sub(_ANSI, value, raw)
 
 
 def braces(text: str) -> list[str]:
@@ -106,7 +106,7 @@ def braces(text: str) -> list[str]:
     """
     parts: list[list[str]] = []
     rest = text
-    while match := _INNERMOST.search(rest):
+    while match := re.search(_INNERMOST, rest):
         if OPEN in rest[: match.start()] and CLOSE in rest[match.end() :]:
             return [HOLE]  # nested braces: nobody writes them by hand for good reasons
         choices = match[1].split(",")
@@ -129,9 +129,9 @@ def in_ascii(command: str) -> bytes:
     The grammar's scanner looks characters up in C's table of 256 (`isalpha`), and a wide one can end the process
     (tree-sitter-bash issue 337). Lines that hold the marks of this spelling themselves are not read at all.
     """
-    return _WIDE.sub(lambda wide: f"\x05{ord(wide[0]):x}\x06", command).encode("ascii")
+    return re.sub(_WIDE, lambda wide: f"\x05{ord(wide[0]):x}\x06", command).encode("ascii")
 
 
 def as_it_was(text: bytes | None) -> str:
     """What `in_ascii` spelled out, as it was."""
-    return _SPELLED.sub(lambda spelled: chr(int(spelled[1], 16)), (text or b"").decode("ascii"))
+    return re.sub(_SPELLED, lambda spelled: chr(int(spelled[1], 16)), (text or b"").decode("ascii"))

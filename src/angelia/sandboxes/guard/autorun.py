@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -94,7 +95,7 @@ _TOLD = _names(
 )
 _HGRC = {".hg": ("hgrc", "hgrc-not-shared"), ".sl": ("config",), "sl": ("config",)}
 """Settings of Mercurial, and of Sapling, which has them in a folder of its own or in Git's."""
-_MISE = re.compile(r"(?:\A|/)(?:\.?mise(?:\.[\w-]+)*|\.?mise/(?:config[\w.-]*|conf\.d/[^/]+))\.toml\Z")
+_MISE = r"(?:\A|/)(?:\.?mise(?:\.[\w-]+)*|\.?mise/(?:config[\w.-]*|conf\.d/[^/]+))\.toml\Z"
 _CUSTOMIZES = ("sitecustomize", "usercustomize")
 """What Python imports when it starts, from wherever its path leads (site(3)): as a file of any kind, or a folder."""
 SHELLS = frozenset(name for name in _SCRIPTS if name.startswith((".envrc", ".autoenv")))
@@ -192,7 +193,7 @@ def kind_of(folder: str, name: str) -> AutorunKind | None:
         return AutorunKind.SCRIPT
     if low in _HGRC.get(above, ()) and (above != "sl" or folder.casefold().endswith("/.git/sl")):
         return AutorunKind.HGRC
-    if low.endswith(".toml") and _MISE.search(f"{folder.casefold()}/{low}"):
+    if low.endswith(".toml") and re.search(_MISE, f"{folder.casefold()}/{low}"):
         return AutorunKind.SCRIPT
     if low.endswith(_LAST_OF.get(above, ())):
         return AutorunKind.SCRIPT if above == ".direnv" else AutorunKind.TOLD
@@ -306,7 +307,7 @@ def _commondir(text: str, path: str) -> frozenset[str]:
     return frozenset() if fits else frozenset({f"leads to {named}"})
 
 
-_TODO_RUNS = re.compile(r"(?m)^[ \t]*(?:exec|x)[ \t].*$")
+_TODO_RUNS = r"(?m)^[ \t]*(?:exec|x)[ \t].*$"
 """git-rebase(1), "exec"."""
 
 _STRATEGIES = frozenset(_names("octopus ort ours recursive resolve subtree"))
@@ -373,20 +374,20 @@ def _dotenv_risks(text: str) -> Iterable[str]:
 _LINES: Mapping[AutorunKind, Callable[[str], Iterable[str]]] = {
     AutorunKind.ATTRIBUTES: drivers,
     AutorunKind.HGRC: _hg_risks,
-    AutorunKind.TODO: _TODO_RUNS.findall,
+    AutorunKind.TODO: partial(re.findall, _TODO_RUNS),
     AutorunKind.DOTENV: _dotenv_risks,
-    AutorunKind.REMOTE: re.compile(r".*::.*").findall,
+    AutorunKind.REMOTE: partial(re.findall, r".*::.*"),
 }
 """Which lines of a file are risks."""
 
-_LAUNCHER = re.compile(
+_LAUNCHER = (
     r"#!(/\S+/python[\d.]*)\n(?:# -\*- coding: utf-8 -\*-\n)?(?:import re\n)?import sys\n(?:import re\n)?"
     r"from [\w.]+ import \w+\n+if __name__ == ['\"]__main__['\"]:\n[^;]{0,400}sys\.exit\([\w.]+\(\)\)\n?\Z"
 )
 """How pip and uv start a package's command."""
 NEW_VENV = "activate "
 """How a risk begins that may stand where the whole environment is new."""
-_GUARDED_IN_VENV = re.compile(r"(?i)(python[\d.w]*|activate\w*(\.\w+)?|deactivate\S*|pydoc\S*)(\.exe)?\Z")
+_GUARDED_IN_VENV = r"(?i)(python[\d.w]*|activate\w*(\.\w+)?|deactivate\S*|pydoc\S*)(\.exe)?\Z"
 _SYSTEM = ("/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin")
 
 
@@ -397,7 +398,7 @@ def _venv_program(identity: str, text: str, found: AutorunFound, workspace: str)
     knows what was there before. Other commands that packages bring are told, unless pip or uv wrote them.
     """
     name = os.path.basename(found.path)  # noqa: PTH119
-    own = bool(_GUARDED_IN_VENV.match(name))
+    own = bool(re.match(_GUARDED_IN_VENV, name))
     if found.link:
         where = os.path.join(os.path.dirname(found.path), found.link)  # noqa: PTH118, PTH120
         fine = own and not is_within(where, workspace)
@@ -406,7 +407,7 @@ def _venv_program(identity: str, text: str, found: AutorunFound, workspace: str)
     if own:
         python = name.lower().startswith("python")
         return JudgedFile(identity, frozenset({identity if python else f"{NEW_VENV}{identity}"}))
-    launcher = _LAUNCHER.match(text) is not None
+    launcher = re.match(_LAUNCHER, text) is not None
     shadows = any(os.path.exists(f"{place}/{name}") for place in (_SYSTEM[:2] if launcher else _SYSTEM))  # noqa: PTH110
     if shadows and not (launcher and re.match(r"pip[\d.]*\Z", name)):
         return JudgedFile(identity, frozenset({identity}) if found.executable else frozenset())

@@ -14,13 +14,13 @@ _NAMES = frozenset(
 """In a folder of an editor's or agent's own, or in one of its folders."""
 _ANYWHERE = frozenset({".mcp.json", "opencode.json", "opencode.jsonc"})
 _ENDINGS = (".code-workspace", ".sublime-project")
-_STARTS = re.compile(
+_STARTS = (
     r"command|cmd|args|arguments|hooks?|.*hook|mcp_?servers?|servers|context_servers|.*path|binary|program|executable"
     r"|.*interpreter|.*shell.*|profiles.*|env|environment|.*helper|statusline|plugins?|tsdk|.*allowautomatictasks"
     r"|enable\w*mcp\w*"
 )
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*[\s\S]*?\*/')
-_TRAILING = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])')
+_COMMENT = r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*[\s\S]*?\*/'
+_TRAILING = r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])'
 
 
 def holds_settings(own_folder: bool, name: str) -> bool:
@@ -50,8 +50,8 @@ def _jsonc(text: str) -> object:
     """JSON with comments and commas at ends, as editors read it; an object is its pairs, since names may repeat."""
     import json
 
-    bare = _TOKEN.sub(lambda found: found[0] if found[0][0] == '"' else " ", text.removeprefix("\ufeff"))
-    whole = _TRAILING.sub(lambda found: found[0] if found[0][0] == '"' else "", bare)
+    bare = re.sub(_COMMENT, lambda found: found[0] if found[0][0] == '"' else " ", text.removeprefix("\ufeff"))
+    whole = re.sub(_TRAILING, lambda found: found[0] if found[0][0] == '"' else "", bare)
     read: object = json.loads(whole, object_pairs_hook=_Pairs)
     return read
 
@@ -67,7 +67,7 @@ def _starting(path: str, value: object) -> Iterator[str]:
     if pairs is not None:
         for name, inner in pairs:
             where = f"{path}.{name}" if path else name
-            if _STARTS.fullmatch(name.rpartition(".")[2].casefold()):
+            if re.fullmatch(_STARTS, name.rpartition(".")[2].casefold()):
                 yield f"{where} = {json.dumps(inner, default=str)}"
             else:
                 yield from _starting(where, inner)

@@ -113,17 +113,17 @@ def _value(text: str, at: int) -> tuple[str, int]:
     return value[:keep], at
 
 
-_ADDRESS = re.compile(
+_ADDRESS = (
     r"(?!-)(?:(?:https?|ssh|git|file|git\+ssh)://[^\s]+"
     r"|[/.~][^\x00-\x1f]*|(?!\w[\w+.-]*::)[^\s:]+(?::[^\s:][^\s]*)?)\Z"
 )
 """Where Git fetches from without a helper of that name: never `ext::…` or `NAME::…` (gitremote-helpers(7)). The path of
 a folder may have blanks.
 """
-_ANY = re.compile(r"[^\x00]*\Z")
-_FALSE = re.compile(r"(?i:false|no|off|0|)\Z")
-_NAME = re.compile(r"[a-z][a-z-]*\Z")
-_WEB = re.compile(r"(https?://[^\s]*|ssh://[^\s]*|git@[\w.-]+:[^\s:]*)\Z")
+_ANY = r"[^\x00]*\Z"
+_FALSE = r"(?i:false|no|off|0|)\Z"
+_NAME = r"[a-z][a-z-]*\Z"
+_WEB = r"(https?://[^\s]*|ssh://[^\s]*|git@[\w.-]+:[^\s:]*)\Z"
 
 _NAMES: dict[str, str] = {
     "advice": "*",
@@ -179,12 +179,12 @@ _NAMES: dict[str, str] = {
 }
 """Names by section (`*` behind it: with a subsection) whose every value is harmless."""
 
-_VALUES: dict[tuple[str, str], re.Pattern[str]] = {
+_VALUES: dict[tuple[str, str], str] = {
     ("alias", "*"): _NAME,  # one word is a command of Git's own; more may hold `-c`, `--exec` or `!`
     ("core", "fsmonitor"): _FALSE,
     ("remote.*", "url"): _ADDRESS,
     ("remote.*", "pushurl"): _ADDRESS,
-    ("submodule.*", "update"): re.compile(r"(?:checkout|rebase|merge|none)\Z"),
+    ("submodule.*", "update"): r"(?:checkout|rebase|merge|none)\Z",
     ("submodule.*", "url"): _ADDRESS,
     ("url.*", "insteadof"): _ANY,
     ("url.*", "pushinsteadof"): _ANY,
@@ -232,10 +232,10 @@ def is_harmless(entry: GitConfigEntry) -> bool:
     [True, False]
     """
     section = f"{entry.section}.*" if entry.sub else entry.section
-    if entry.section == "url" and not _WEB.match(entry.sub):
+    if entry.section == "url" and not re.match(_WEB, entry.sub):
         return False
     for key in ((section, entry.name), (section, "*")):
         if key in _VALUES:
-            return _VALUES[key].match(entry.value) is not None
+            return re.match(_VALUES[key], entry.value) is not None
     allowed = _NAMES.get(section, "").split()
     return entry.name in allowed or allowed == ["*"]

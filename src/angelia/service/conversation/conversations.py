@@ -25,7 +25,6 @@ from angelia.sandboxes.registry import fit_workspace
 from angelia.service.conversation.drivers import DriverSources, WantedModel, driver_for
 from angelia.service.conversation.handed_out import HandedOut
 from angelia.service.conversation.mcp_tools import ConversationServers, McpSources
-from angelia.service.conversation.own_call import own_call
 from angelia.service.conversation.program_tools import tools_of_program
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
 from angelia.service.conversation.session import Session
@@ -430,6 +429,8 @@ class Conversations:
             BadInput: the rules refuse it; nothing was run.
             SandboxGone: as `sandbox_of`.
         """
+        from angelia.service.conversation.own_call import own_call
+
         deps = replace(self._place(session).deps, registry=self.toolbox(session).registry)
         call = own_call(command, await self.sandbox_of(session).describe(), self._deps.loaded, self._deps.clock)
         await Broker(session.log, deps).run_own(call, command, session.record)

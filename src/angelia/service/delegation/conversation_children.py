@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Collection, Sequence
 from shutil import which
+from typing import TYPE_CHECKING
 
 from angelia.context.in_view import InViewFold
 from angelia.core import entry as e
@@ -18,7 +19,6 @@ from angelia.engine.caps import money_left
 from angelia.sandboxes.registry import works_here
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.delegation.children import Children
-from angelia.service.delegation.plan import Means, Planned, plan
 from angelia.service.delegation.presets import ConversationPresets
 from angelia.service.delegation.rights import may_call
 from angelia.service.delegation.settings import ChildPreset
@@ -28,6 +28,9 @@ from angelia.service.people.budgets import limits_for
 from angelia.service.places.presets import kept
 from angelia.service.settings.rules import limits_in, turn_caps
 from angelia.tools.port import DelegatedTask
+
+if TYPE_CHECKING:
+    from angelia.service.delegation.plan import Means, Planned
 
 
 class ConversationChildren:
@@ -50,6 +53,8 @@ class ConversationChildren:
 
     async def planned(self, call: CallId, tasks: Sequence[DelegatedTask]) -> tuple[e.Child, ...]:
         """See `ChildrenAccess`."""
+        from angelia.service.delegation.plan import plan
+
         parent, terms = self._parent, self._parent.terms
         plans = plan(tasks, await self._means())
         before = sum(1 for started in self._begun())
@@ -72,7 +77,7 @@ class ConversationChildren:
     def _outside_in_view(self) -> bool:
         return self._view.advance(self._parent.log.entries).untrusted  # it has no notes, so what is quoted is no matter
 
-    def _terms(self, name: str, planned: Planned, own: e.ChildTerms | None) -> e.ChildTerms:
+    def _terms(self, name: str, planned: "Planned", own: e.ChildTerms | None) -> e.ChildTerms:
         return e.ChildTerms(
             parent=self._parent.conversation,
             root=self._parent.root,
@@ -93,7 +98,9 @@ class ConversationChildren:
         narrow = bool(terms and terms.tools)
         return {name: preset for name, preset in named.items() if not (narrow and works_elsewhere(preset))}
 
-    async def _means(self) -> Means:
+    async def _means(self) -> "Means":
+        from angelia.service.delegation.plan import Means
+
         sources, parent = self._children.sources, self._parent
         config, turn = sources.config, self._parent.turn
         now = parent.log.entries[-1].at

@@ -30,8 +30,8 @@ FOLDERS = (".angelia/agents", ".claude/agents")
 MOST_FILES, MOST_BYTES = 50, 60_000
 """Files of one folder, and bytes of a file, that are read."""
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_TOOL = re.compile(r"[a-z][a-z0-9_]*")
+_NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
+_TOOL = r"[a-z][a-z0-9_]*"
 _DESCRIPTION = 1_024
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLLOWED = frozenset({"name", "description", "tools", "model", "max_cost", "max_steps", "maxTurns", "color"})
@@ -130,7 +130,7 @@ def read_preset(text: str, stem: str) -> tuple[str, ChildPreset, tuple[str, ...]
     if "disallowedTools" in fields:
         raise _Unusable("`disallowedTools` is not followed: name the tools that it may have, in `tools`")
     name = _word(fields, "name") or stem
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise _Unusable(f"“{one_line(visible(name), 80)}” is no name: small letters, digits and hyphens are")
     if others := sorted(set(fields) - _FOLLOWED):
         remarks.append(f"not followed: {one_line(visible(', '.join(others)), 200)}")
@@ -156,7 +156,7 @@ def _tools(fields: "Mapping[str, Node]", remarks: list[str]) -> tuple[str, ...]:
         raise _Unusable("`tools` is neither a list nor words with commas between them")
     items = named.split(",") if isinstance(named, str) else [str(one) for one in named]
     words = [word for one in items if (word := one.strip())]
-    found = {word: _TOOLS.get(word, word if _TOOL.fullmatch(word) else "") for word in words}
+    found = {word: _TOOLS.get(word, word if re.fullmatch(_TOOL, word) else "") for word in words}
     if absent := [word for word, tool in found.items() if not tool]:
         remarks.append(f"tools that there are not here: {one_line(visible(', '.join(absent)), 200)}")
     tools = tuple(dict.fromkeys(tool for tool in found.values() if tool))

@@ -13,8 +13,6 @@ from msgspec import Struct
 
 from angelia.context.prompt.facts import NoFolderFile, UnusableFile
 from angelia.core.errors import AngeliaError
-from angelia.policy.path_location import beneath
-from angelia.policy.paths import may_read
 from angelia.policy.situation import Situation
 from angelia.policy.verdict import Allow
 from angelia.sandboxes.local.sandbox import LocalSandbox
@@ -30,7 +28,6 @@ from angelia.sandboxes.port import (
     Unreachable,
 )
 from angelia.service.places.presets import Chosen
-from angelia.tools.files.paths import resolve
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 """What such files are called; the second is looked for where there is none of the first (https://agents.md)."""
@@ -143,6 +140,10 @@ def _candidates(folders: Iterable[str]) -> Iterable[str]:
 
 
 async def _read(search: InstructionSearch, sandbox: Sandbox, path: str) -> FoundInstructions | UnusableFile:
+    from angelia.policy.path_location import beneath  # most folders have no such file, and the rules need not be read
+    from angelia.policy.paths import may_read
+    from angelia.tools.files.paths import resolve
+
     led = await resolve(sandbox, path)
     if not beneath(led, search.root):
         return UnusableFile(path, f"it leads out of {search.root}, to {led}")

@@ -12,7 +12,7 @@ from angelia.sandboxes.docker.settings import DockerSettings
 from angelia.sandboxes.local.resource_limits import LocalSettings
 from angelia.sandboxes.modal.settings import ModalSettings
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
 
 
 class Preset(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,7 +42,7 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         for name in self.presets:
-            if not _NAME.fullmatch(name) or name == "local":
+            if not re.fullmatch(_NAME, name) or name == "local":
                 raise ValueError(f"a preset is named with letters, digits, - and _, not {name!r} (and not local)")
 
 

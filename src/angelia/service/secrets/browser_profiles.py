@@ -20,7 +20,7 @@ from angelia.core.errors import BadInput, ConfigError, NotFound
 from angelia.service.settings.private_file import write_private
 
 FOLDER = "browser"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}"
 
 
 class KeptProfile(Struct, frozen=True):
@@ -58,7 +58,7 @@ class BrowserProfiles:
         Raises:
             BadInput: the name is none, no site is named, or a conversation uses it now.
         """
-        if not _NAME.fullmatch(name):
+        if not re.fullmatch(_NAME, name):
             raise BadInput(f"{name!r} is no name for a profile.", "It is made of letters, digits and . _ -")
         if not origins:
             raise BadInput("A profile is for some sites, and none was named.", then="Such as --for github.com")
@@ -98,7 +98,7 @@ class BrowserProfiles:
         return lent
 
     def _must_be(self, name: str) -> None:
-        if not _NAME.fullmatch(name) or not self._path(name).exists():
+        if not re.fullmatch(_NAME, name) or not self._path(name).exists():
             there = ", ".join(path.stem for path in sorted(self._folder.glob("*.json"))) or "none at all"
             raise NotFound(f"There is no profile {name!r}; there are: {there}.")
 

@@ -10,7 +10,7 @@ from angelia.models.catalog.credentials import ReadSecret, key_from_command, key
 from angelia.tools.mcp.server import HIDDEN, Late, given, plain, secretive, without_secrets
 
 _HANDLE = re.compile(r"\$\{(?:(file|command|secret):)?([^}]+)\}")
-_SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s+(\S+)", re.IGNORECASE)
+_SCHEME = r"(?i)(?:Bearer|Basic|Token)\s+(\S+)"
 
 
 class SecretRefs:
@@ -50,7 +50,7 @@ class SecretRefs:
 
     def _learn(self, name: str, value: str) -> None:
         if secretive(name, value):
-            scheme = _SCHEME.fullmatch(value)
+            scheme = re.fullmatch(_SCHEME, value)
             self._known |= {value, scheme[1]} if scheme else {value}
 
     async def _secret(self, owner: str, kind: str | None, place: str) -> str:

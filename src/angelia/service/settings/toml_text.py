@@ -7,7 +7,7 @@ from typing import Any
 
 from angelia.core.errors import ConfigError
 
-_ASSIGNMENT = re.compile(r"\s*([\w.\"'-]+\s*=|\[)")
+_ASSIGNMENT = r"\s*([\w.\"'-]+\s*=|\[)"
 """A line that is whole by itself: without it, what follows means the same."""
 
 
@@ -45,7 +45,7 @@ def parse(text: str) -> tuple[dict[str, Any], list[str]]:
             key = stands.partition("=")[0].strip() or "the end of the file"
             problem = str(error).partition(" (at ")[0]
             faults.append(f"line {number}, at {key!r}: this is not TOML ({problem}).")
-            if not _ASSIGNMENT.match(stands):
+            if not re.match(_ASSIGNMENT, stands):
                 return {}, faults
             lines[number - 1] = ""
 

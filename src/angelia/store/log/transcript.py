@@ -25,9 +25,7 @@ from angelia.store.log import word_index
 from angelia.store.log.chain import FIRST, checksum
 from angelia.store.log.change_feed import ChangeFeed
 from angelia.store.log.entries_of_kinds import entries_of_kinds
-from angelia.store.log.erase import erase
 from angelia.store.log.examined import Damage, damaged, examined, missing_at_end, read_whole, readable
-from angelia.store.log.fork import fork
 from angelia.store.log.lease import Lease
 from angelia.store.log.projections import derive
 from angelia.store.log.references import blobs_in, referred_among
@@ -323,6 +321,8 @@ class Transcript:
 
     async def fork(self, opened: ConversationOpened, into: ConversationId, left: Sequence[AnyFact] = ()) -> int:
         """Begin a conversation with the past of another one; see `store.log.fork`."""
+        from angelia.store.log.fork import fork
+
         return await fork(self._db, opened, into, left)
 
     async def spent(self, viewer: Principal, since_ms: int, conversation: ConversationId | None = None) -> Spending:
@@ -341,6 +341,8 @@ class Transcript:
             HeldElsewhere: somebody is working on it.
             NotFound: there is no such conversation.
         """
+        from angelia.store.log.erase import erase
+
         await erase(self._db, conversation, blobs, condition)
 
     def _append(

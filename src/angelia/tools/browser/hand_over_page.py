@@ -6,7 +6,7 @@ from typing import Annotated, Protocol
 from msgspec import Meta, Struct
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.browsers.chromium.frames import origin
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed
 from angelia.browsers.snapshot import PageLook, changes
 from angelia.core.content import CallStatus, Text

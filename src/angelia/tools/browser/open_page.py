@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta, Struct
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.browsers.chromium.frames import origin
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput

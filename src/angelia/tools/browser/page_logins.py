@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.browsers.chromium.frames import origin
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.core.content import Text
 from angelia.core.errors import AngeliaError, BadInput, PolicyDenied

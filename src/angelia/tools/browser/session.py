@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.browsers.chromium.frames import origin
+from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook
 from angelia.core.content import BlobRef, Text

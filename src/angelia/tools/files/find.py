@@ -12,7 +12,6 @@ from msgspec import Meta, Struct
 
 from angelia.core.content import CallStatus, Text
 from angelia.core.text import clean, shorten
-from angelia.policy.secret_paths import secret_kind
 from angelia.policy.verdict import Effect, ReadPath
 from angelia.sandboxes.port import AccessRefused, Command, Exit, FileKind, NoSuchFile, Reach, reach_here
 from angelia.tools.files.paths import led
@@ -92,6 +91,8 @@ async def files_below(context: SandboxAccess) -> tuple[str, ...]:
     Raises:
         SandboxMissing, SandboxGone, Unreachable.
     """
+    from angelia.policy.secret_paths import secret_kind
+
     root, everything = await led(context, "."), FindArguments("**", "files")
     reach = await reach_here(context.sandbox, Reach.CONFINED)
     command = Command(shell=_script(everything, "./"), cwd=root, seconds=SECONDS, reach=reach)
@@ -169,6 +170,8 @@ async def _readable(hits: list[tuple[str, int, str]], root: str, context: Sandbo
     That is told by a file's name, seen from the workspace, and by the sandbox, which knows second names (link(2)) of
     what it hides. It is asked about what may be shown; of the rest nothing but the number is told.
     """
+    from angelia.policy.secret_paths import secret_kind
+
     workspace = (await context.sandbox.describe()).workspace.rstrip("/")
     begun = root.removeprefix(workspace) if f"{root}/".startswith(f"{workspace}/") else ""
     named = {path for path in {hit[0] for hit in hits} if secret_kind(f"{begun}/{path}")}

@@ -22,8 +22,8 @@ Raises ConfigError when one of them cannot be had.
 HIDDEN = "…"
 """Stands where a secret stood."""
 
-_SECRETIVE = re.compile(r"key|token|secret|passw|pwd|auth|cred|cookie|bearer|private|\bpat\b|_pat\b", re.IGNORECASE)
-_LOGIN = re.compile(r"(?<=//)[^/@\s]+(?=@)")
+_SECRETIVE = r"(?i)key|token|secret|passw|pwd|auth|cred|cookie|bearer|private|\bpat\b|_pat\b"
+_LOGIN = r"(?<=//)[^/@\s]+(?=@)"
 
 
 class ServerProgram(Struct, frozen=True):
@@ -116,7 +116,7 @@ def secretive(name: str, value: str) -> bool:
     (True, False, True)
     """
     drawn = re.fullmatch(r"[\w.~+=-]{16,}", value) and re.search(r"\d", value) and re.search(r"[A-Za-z]", value)
-    return bool(_SECRETIVE.search(name) or drawn)
+    return bool(re.search(_SECRETIVE, name) or drawn)
 
 
 def without_secrets(argv: Sequence[str]) -> list[str]:
@@ -128,13 +128,13 @@ def without_secrets(argv: Sequence[str]) -> list[str]:
     shown, hide = [], False
     for word in argv:
         name, equals, _ = word.partition("=")
-        flag = bool(_SECRETIVE.search(name)) and len(name) < 60
+        flag = bool(re.search(_SECRETIVE, name)) and len(name) < 60
         if hide and not word.startswith("-"):
             shown.append(HIDDEN)
         elif equals and flag:
             shown.append(f"{name}={HIDDEN}")
         else:
-            shown.append(_LOGIN.sub(HIDDEN, word))
+            shown.append(re.sub(_LOGIN, HIDDEN, word))
         hide = flag and not equals and word.startswith("-")
     return shown
 

@@ -10,7 +10,6 @@ from angelia.core.content import CallStatus, Text
 from angelia.core.entry import WorkKind
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId
-from angelia.policy.shell.parser import leaves_behind
 from angelia.sandboxes.port import Command, Exit, Running
 from angelia.tools.blob_names import pointer
 from angelia.tools.port import BlobAccess, CallAccess, ToolOutcome, Work, WorkAccess
@@ -149,6 +148,8 @@ async def outcome_of(process: Process, context: BlobAccess, *, fresh: str | None
     """An ended command as a result: both ends of its output, or of the `fresh` part where the rest was seen already;
     the whole is kept where that is longer.
     """
+    from angelia.policy.shell.parser import leaves_behind  # a conversation without commands reads none
+
     ended = process.ended()
     if ended is None:
         return ToolOutcome((Text(f"{head_and_tail(fresh or '').rstrip() or '(no new output)'}\n[still running]"),))

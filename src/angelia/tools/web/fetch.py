@@ -127,15 +127,13 @@ _DRAWN = (
 )
 _FEW = 200
 """Characters that are fewer than any page is worth fetching for."""
-_EMPTY_ROOT = re.compile(
-    rb"""<(?:noscript\b|(?:div|main)\b[^>]*\bid=["']?[\w-]*(?:root|app|next|nuxt)\b[^>]*>\s*</)""", re.IGNORECASE
-)
+_EMPTY_ROOT = rb"""(?i)<(?:noscript\b|(?:div|main)\b[^>]*\bid=["']?[\w-]*(?:root|app|next|nuxt)\b[^>]*>\s*</)"""
 """An element that a script is to fill, or words for those who run none."""
 
 
 def _drawn_by_scripts(fetched: Fetched, text: str) -> bool:
     empty = fetched.status < 400 and len(text) < _FEW and b"<script" in fetched.body
-    return empty and bool(_EMPTY_ROOT.search(fetched.body))
+    return empty and bool(re.search(_EMPTY_ROOT, fetched.body))
 
 
 async def readable(fetched: Fetched) -> str:

@@ -11,7 +11,7 @@ MOST = 6_000
 """Characters of all passages together."""
 _PIECE = 1_500
 """Characters of one passage; a longer paragraph is cut at a line or a word."""
-_WORD = re.compile(r"\w+")
+_WORD = r"\w+"
 _STEM = 5
 """Letters by which two words are the same: endings differ, in most languages that are written with letters."""
 
@@ -113,6 +113,6 @@ def _cut(block: str) -> Iterator[str]:
 
 
 def _stems(text: str) -> Iterator[str]:
-    for word in _WORD.findall(text.lower()):
+    for word in re.findall(_WORD, text.lower()):
         if len(word) > 2 or not word.isascii():
             yield word[:_STEM]

@@ -12,13 +12,13 @@ from angelia.policy.verdict import UseSecret
 from angelia.tools.page_access import SecretsAccess
 from angelia.tools.port import NO_HEADERS, OriginHeaders, ToolOutcome
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
-_VALUE = re.compile(r"(?:([A-Za-z]+) +)?(?:([^\s:$]+):)?\$\{secret:([^}\s]+)\}")
+_NAME = r"[A-Za-z][A-Za-z0-9-]{0,63}"
+_VALUE = r"(?:([A-Za-z]+) +)?(?:([^\s:$]+):)?\$\{secret:([^}\s]+)\}"
 """A scheme, a user's name, a handle. No other words: they would be a way out that nobody is asked about."""
 _OURS = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "trailer", "upgrade"}
 )
-_SENDABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+_SENDABLE = r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?"
 
 
 class SecretHeaders:
@@ -60,7 +60,7 @@ class SecretHeaders:
     async def _filled(self, origin: str, name: str, written: str) -> str:
         scheme, user, handle = _parts(name, written)
         value = await self._access.value(handle, origin)
-        if not _SENDABLE.fullmatch(value):
+        if not re.fullmatch(_SENDABLE, value):
             raise BadInput(f"The secret {handle} holds signs that cannot stand in a header.", then="Nothing was sent.")
         if user or scheme.lower() == "basic":
             value = base64.b64encode(f"{user}:{value}".encode() if user else value.encode()).decode()
@@ -96,9 +96,9 @@ def _origin(url: str) -> str:
 
 def _parts(name: str, written: str) -> tuple[str, str, str]:
     """The scheme, the user's name and the handle of a header; the first two may be empty."""
-    if not _NAME.fullmatch(name) or name.lower() in _OURS:
+    if not re.fullmatch(_NAME, name) or name.lower() in _OURS:
         raise BadInput(f"{name!r} is no header that can be set here.", then="Such as Authorization, or X-Api-Key.")
-    found = _VALUE.fullmatch(written)
+    found = re.fullmatch(_VALUE, written)
     if found is None or (found[2] and (found[1] or "").lower() != "basic"):
         raise BadInput(
             f"The header {name} holds no secret by its handle, or more than that.",
