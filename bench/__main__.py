@@ -76,7 +76,7 @@ PARTS: dict[str, Callable[[_Given], Iterator[Row]]] = {
     "long logs": lambda given: long_logs.rows(given.bench, given.url),
     "tokens": lambda given: tokens.rows(),
     "store": lambda given: store.rows(given.bench),
-    "cluster": lambda given: cluster.rows(given.bench),
+    "cluster": lambda given: cluster.rows(given.bench, given.url),
     "pictures": lambda given: pictures.rows(given.bench),
     "browser": lambda given: browser.rows(given.bench),
     "past": lambda given: past.rows(given.bench),

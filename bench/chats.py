@@ -63,7 +63,7 @@ async def _measure(folder: Path, url: str, messages: int, chats: int) -> dict[st
     heard, sent = await _one_by_one(channel, far, times, messages)
     rate = await _burst(channel, far)
     for number in range(chats):
-        await _say(channel, f"idle-{number}", "m")
+        await say(channel, f"idle-{number}", "m")
     await far.when(lambda far: len({one.address.chat for one in far.messages.values()}) >= chats + 101)
     found = {"heard": heard, "sent": sent, "rate": rate, "chats": chats, "resident": resident()}
     await gateway.close()
@@ -78,7 +78,7 @@ async def _one_by_one(
     on_crash_point(times)
     for number in range(messages + _WARM):
         began, before = time.perf_counter(), len(far.messages)
-        await _say(channel, "one", str(number))
+        await say(channel, "one", str(number))
         await far.when(lambda far, before=before: len(far.messages) > before)  # type: ignore[misc]  # bound now
         if number >= _WARM:
             heard.append(times.at["model.asked"] - began)
@@ -90,11 +90,12 @@ async def _one_by_one(
 async def _burst(channel: RecordingChannel, far: FarEnd) -> float:
     """Messages that are acknowledged in a second, while their turns are worked on."""
     began = time.perf_counter()
-    await asyncio.gather(*(_say(channel, f"burst-{number % 100}", str(number)) for number in range(_BURST)))
+    await asyncio.gather(*(say(channel, f"burst-{number % 100}", str(number)) for number in range(_BURST)))
     return _BURST / (time.perf_counter() - began)
 
 
-async def _say(channel: RecordingChannel, chat: str, key: str) -> None:
+async def say(channel: RecordingChannel, chat: str, key: str) -> None:
+    """Somebody writes in a chat, a message with a key of its own."""
     await channel.bring(
         Envelope(Address("chat", chat), f"{chat}.{key}", IncomingSender("1", "Ann"), IncomingMessage(f"message {key}"))
     )

@@ -1,4 +1,4 @@
-"""Rows about a log in PostgreSQL that several machines share: appends beside SQLite's, and how soon one is replaced."""
+"""Rows about a log in PostgreSQL that machines share: appends and turns beside SQLite's, how soon one is replaced."""
 
 import asyncio
 import signal
@@ -25,6 +25,7 @@ from angelia.store.sql.database import Database
 from angelia.store.tables.machines import ClusterState
 from angelia.testing.model.server import ModelServer
 from angelia.testing.networks.telegram_server import TelegramServer
+from bench import turns_on_postgres
 from bench.rows import Row, Target, Yardstick, row
 from bench.runs import Benchmark
 from bench.store import asked
@@ -34,7 +35,7 @@ _HELD = ("machine one", "clock", "channel a", "channel b")
 """What a gateway holds: each of its transactions begins with a look at it."""
 
 
-def rows(bench: Benchmark) -> Iterator[Row]:
+def rows(bench: Benchmark, url: str) -> Iterator[Row]:
     """Every measurement, one after the other; the server is on this machine, too, and writes to its disk."""
     if programs() is None:
         yield Row("append in PostgreSQL, one by one", "ms", note="PostgreSQL is not installed")
@@ -42,6 +43,7 @@ def rows(bench: Benchmark) -> Iterator[Row]:
     with postgres_server(durable=True) as server:
         folder = bench.place("cluster")
         yield from asyncio.run(_appends(folder, server))
+        yield from turns_on_postgres.rows(bench, url, (server.fresh(), server.fresh()))
         yield asyncio.run(_replaced(folder, server, bench.times))
         yield from asyncio.run(_in_a_storm(folder / "storm", server, bench.times))
 
