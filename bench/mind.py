@@ -57,9 +57,7 @@ async def _block(app: App, work: Path) -> Row:
     name = new_conversation()
     await app.transcript.append(name, [e.ConversationOpened("terminal", str(work))])
     for number in range(1, NOTES + 1, 2_000):
-        await app.transcript.append(
-            name, [fact for at in range(number, number + 2_000) for fact in _note(at)], patient=False
-        )
+        await app.transcript.append(name, [fact for at in range(number, number + 2_000) for fact in _note(at)])
 
     begun = [app.conversations.begin(door="terminal", workspace=work) for _ in range(TIMES)]
 

@@ -156,7 +156,7 @@ async def fill(db: Database, messages: int, chance: random.Random) -> None:
     for number in range(messages // TALK):
         name = new_conversation()
         whose = RARE_GUEST if number == 7 else GUEST if number % 10 == 9 else OWNER
-        await log.append(name, [ConversationOpened("terminal", FOLDERS[number % 3], owner=whose)], patient=False)
+        await log.append(name, [ConversationOpened("terminal", FOLDERS[number % 3], owner=whose)])
         bulk: list[Unsigned] = [
             (name, seq, number * TALK + seq, 0, codec.VERSION, type(fact).__name__, codec.encode(fact))
             for seq, fact in enumerate((said(at, message(chance)) for at in range(TALK)), 2)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.service.cluster.shares import AGAIN_MS, DEAD_MS, LOOK_MS, WorkShare, next_look_ms, shares_of
+from angelia.service.cluster.shares import AGAIN_MS, DEAD_MS, LOOK_MS, WorkShare, next_look_ms, seen_free, shares_of
 from angelia.store.tables.machines import NO_DRAIN, ClusterPart, ClusterState, Machine
 
 PARTS = ("clock", *(f"channel {name}" for name in "abcde"))
@@ -50,6 +50,14 @@ def test_who_waits_for_somebody_to_be_gone_for_long_enough_looks_just_then(
     free_ms: dict[str, int], wait_ms: int
 ) -> None:
     assert next_look_ms(free_ms) == wait_ms
+
+
+def test_who_could_not_write_for_long_begins_to_count_once_it_is_there_again() -> None:
+    parts = (free("channel a", "two", given_up=False), held("channel b", "two"))
+    there, away = ClusterState((machine("one"), machine("two")), parts), ClusterState((machine("two"),), parts)
+    assert seen_free("one", there, {}, 5.0) == {"channel a": 5.0}
+    assert seen_free("one", there, {"channel a": 5.0, "channel b": 4.0}, 6.0) == {"channel a": 5.0}
+    assert seen_free("one", away, {"channel a": 5.0}, 6.0) == {}
 
 
 def test_somebody_has_to_be_gone_for_a_while_before_a_part_is_taken_from_them() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log.search import search
-from angelia.store.port import Job, ResultRows, StoreConnection
+from angelia.store.port import Haste, Job, ResultRows, StoreConnection
 from angelia.store.postgres.database import PostgresDatabase
 from tests.store.postgres_server import PostgresServer
 
@@ -64,8 +64,8 @@ class Explained(PostgresDatabase):
 
     texts: list[int]
 
-    async def read(self, job: Job[T], viewer: Principal = OWNER) -> T:
-        return await super().read(lambda connection: job(Explaining(connection, self.texts)), viewer)
+    async def read(self, job: Job[T], viewer: Principal = OWNER, haste: Haste = Haste.USUAL) -> T:
+        return await super().read(lambda connection: job(Explaining(connection, self.texts)), viewer, haste)
 
 
 @pytest.mark.soak

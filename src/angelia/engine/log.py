@@ -8,6 +8,7 @@ from angelia.core.ids import ConversationId
 from angelia.engine.live import Committed, Live
 from angelia.store.log.lease import Lease
 from angelia.store.log.transcript import Transcript
+from angelia.store.port import Haste
 
 
 class Outdated(StoreError):
@@ -24,15 +25,14 @@ class Log:
         self.live = live
         self._listeners: list[Callable[[Sequence[Entry]], None]] = []
 
-    async def append(self, *facts: AnyFact, lease: Lease | None = None, patient: bool = False) -> list[Entry]:
-        """Append facts durably and in one commit; what others appended meanwhile is taken in first. `patient` is for
-        what nobody waits for (`Database.write`).
+    async def append(self, *facts: AnyFact, lease: Lease | None = None, haste: Haste = Haste.USUAL) -> list[Entry]:
+        """Append facts durably and in one commit; what others appended meanwhile is taken in first.
 
         Raises:
             Fenced: `lease` is no longer held; nothing was appended.
             StoreError: nothing was appended.
         """
-        added = await self._transcript.append(self.conversation, facts, lease=lease, patient=patient)
+        added = await self._transcript.append(self.conversation, facts, lease=lease, haste=haste)
         if added and added[0].seq == len(self.entries) + 1:
             self.take(added)
         elif added:

@@ -6,6 +6,7 @@ there are, and `angelia.testing.stores` says whether another one keeps the promi
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -18,6 +19,17 @@ C = TypeVar("C")
 
 ALL_ROWS = 2**62
 """As a `LIMIT`: no limit."""
+
+
+class Haste(Enum):
+    """When a job is to be done."""
+
+    PATIENT = auto()
+    """With the next one that is not, or after some milliseconds: it has no commit of its own that others wait for."""
+    USUAL = auto()
+    """In its turn."""
+    URGENT = auto()
+    """Before all that wait in this process: others go by how soon it is done."""
 
 
 class ResultRows(Protocol):
@@ -65,6 +77,10 @@ def under(condition: Callable[[C], None] | None, job: Callable[[C], T]) -> Calla
     return both
 
 
+LeaseEnd = tuple[str, str, int]
+"""Under which presence a lease was taken or renewed, and by which clock it ends when: what `Presences.until` gave."""
+
+
 class Presences(Protocol):
     """Which processes live, as leases have to know it: who is dead is outdated at once, who hangs after `ttl_ms`."""
 
@@ -85,8 +101,8 @@ class Presences(Protocol):
     def until(self, connection: StoreConnection, ttl_ms: int) -> tuple[str, int]:
         """By which clock, and when by it, a lease ends that is taken or renewed now. Nobody can set that clock."""
 
-    def holds(self, connection: StoreConnection, presence: str, clock: str, expires: int) -> bool:
-        """Whether who took a lease under this presence until then has it still."""
+    def held(self, connection: StoreConnection, leases: Sequence[LeaseEnd]) -> list[bool]:
+        """Of each lease, whether who took it has it still."""
 
 
 class Ends(Protocol):
@@ -200,10 +216,9 @@ class LogStore(Protocol):
     def writable(self) -> bool:
         """Whether it was opened to be written."""
 
-    async def write(self, job: Job[T], *, patient: bool = False) -> T:
+    async def write(self, job: Job[T], haste: Haste = Haste.USUAL) -> T:
         """Run `job` inside a transaction, after all that were committed before it, in whatever process, and return its
-        result once that is durably committed. One that is `patient` waits some milliseconds for another to share its
-        commit. Cancelling the wait does not undo the write.
+        result once that is durably committed. Cancelling the wait does not undo the write.
 
         Raises:
             StoreFull, StoreReadOnly, StoreBusy, StoreDamaged: nothing was written. And whatever `job` raises.
@@ -214,7 +229,7 @@ class LogStore(Protocol):
         raised to whoever writes, and nothing is written.
         """
 
-    async def read(self, job: Job[T], viewer: Principal = OWNER) -> T:
+    async def read(self, job: Job[T], viewer: Principal = OWNER, haste: Haste = Haste.USUAL) -> T:
         """Run `job` on a consistent state that holds every write acknowledged so far. It asks itself for what `viewer`
         may see; a store may hold back the rest from it, as a second wall.
 

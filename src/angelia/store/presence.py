@@ -3,12 +3,13 @@
 import fcntl
 import os
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from angelia.core.ids import sortable_id
-from angelia.store.port import StoreConnection
+from angelia.store.port import LeaseEnd, StoreConnection
 
 TTL_MS = 30_000
 """How long a lease holds without renewal while its holder's process still exists (stopped, or hung)."""
@@ -59,8 +60,11 @@ class Presence:
         """Which start of the machine this is, and so many milliseconds from now, counted from there."""
         return boot_id(), boottime_ms() + ttl_ms
 
-    def holds(self, _: StoreConnection, presence: str, clock: str, expires: int) -> bool:
-        """Whether the process of that name still runs, and this is not later, nor after another start."""
+    def held(self, _: StoreConnection, leases: Sequence[LeaseEnd]) -> list[bool]:
+        """Of each, whether its process still runs, and this is not later, nor after another start."""
+        return [self._holds(*one) for one in leases]
+
+    def _holds(self, presence: str, clock: str, expires: int) -> bool:
         return clock == boot_id() and boottime_ms() < expires and is_alive(self._folder, presence)
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ from angelia.deadline import within
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp.incoming import ClientCapabilities
 from angelia.service.conversation.terminal_delivery import copied
+from angelia.store.port import Haste
 
 if TYPE_CHECKING:
     from angelia.service.app import App
@@ -165,7 +166,9 @@ class SessionSender:
             status = e.DeliveryStatus.FAILED
         try:
             # a second receipt is absorbed
-            await self._session.log.append(e.DeliverySettled(queued.id, status, detail="; ".join(lost)), patient=True)
+            await self._session.log.append(
+                e.DeliverySettled(queued.id, status, detail="; ".join(lost)), haste=Haste.PATIENT
+            )
         except AngeliaError as error:  # it is told again to whoever opens the session next
             logger.warning("%s: %s", self._session.conversation, error)
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from angelia.core.crash import crash_point
 from angelia.core.errors import Fenced, StoreError
 from angelia.core.version import PACKAGE_VERSION
-from angelia.service.cluster.shares import next_look_ms, shares_of
+from angelia.service.cluster.shares import next_look_ms, seen_free, shares_of
 from angelia.store.log.holdings import Holdings
 from angelia.store.log.lease import HeldElsewhere
 from angelia.store.port import LogStore
@@ -62,7 +62,6 @@ class Membership:
         self._had: list[str] = []
         self._free_since: dict[str, float] = {}
         self._finishing: asyncio.Task[None] | None = None
-        self._told = 0.0
         self.name = ""
 
     async def join(self) -> None:
@@ -93,12 +92,18 @@ class Membership:
 
     async def work(self) -> None:
         """Take and let go, until cancelled. Raises as `keep`."""
-        while True:
-            try:
-                await self._look()
-            except StoreError as error:
-                logger.warning("who has which part of the work cannot be looked at: %s", error)
-            await asyncio.sleep(next_look_ms(self._free_ms()) / 1000)
+        telling = asyncio.create_task(self._go_on_telling())
+        try:
+            while not telling.done():
+                try:
+                    await self._look()
+                except StoreError as error:
+                    logger.warning("who has which part of the work cannot be looked at: %s", error)
+                await asyncio.sleep(next_look_ms(self._free_ms()) / 1000)
+            await telling
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
 
     async def hand_over(self, seconds: float) -> None:
         """End every part that is held here, giving what is being sent so long, and let others have each at once."""
@@ -116,18 +121,13 @@ class Membership:
             logger.warning("what this machine held is free when its time is over: %s", error)
 
     async def _look(self) -> None:
-        if time.monotonic() - self._told > _TELL_S:
-            await self._tell()
         state = await self._deps.machines.state()
         self._deps.changed(state)
-        now = time.monotonic()
-        free = {part.name for part in state.parts if not part.held}
-        self._free_since = {name: self._free_since.get(name, now) for name in free}
+        self._free_since = seen_free(self.name, state, self._free_since, time.monotonic())
         shares = shares_of(self.name, state, self._free_ms())
         for name in shares.let_go:
             await self._let_go(name, _DELIVERY_S)
-        for name in sorted(shares.take & self._deps.parts.keys()):
-            await self._take(name)
+        await asyncio.gather(*(self._take(name) for name in shares.take & self._deps.parts.keys()))
         await self._drain(next((one.drain for one in state.machines if one.name == self.name), NO_DRAIN))
 
     def _free_ms(self) -> dict[str, int]:
@@ -161,8 +161,16 @@ class Membership:
             logger.info("what is under way is finished within %d s, and goes on elsewhere", seconds)
             self._finishing = asyncio.create_task(self._deps.finish(float(seconds)))
 
+    async def _go_on_telling(self) -> None:
+        """Beside the looks: who has much to do waits for each of its writes, and sees late then who is gone."""
+        while True:
+            await asyncio.sleep(_TELL_S)
+            try:
+                await self._tell()
+            except StoreError as error:
+                logger.warning("how this machine is cannot be told: %s", error)
+
     async def _tell(self) -> None:
         load = int(os.getloadavg()[0] * 1000 / (os.cpu_count() or 1))
         wants = frozenset(self._deps.parts) - self._deps.refused()
         await self._deps.machines.tell(self.name, PACKAGE_VERSION, wants, load)
-        self._told = time.monotonic()

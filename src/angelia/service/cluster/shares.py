@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from angelia.store.tables.machines import CLOCK, NO_DRAIN, ClusterPart, ClusterState, Machine
 
-AGAIN_MS = 3_000
+AGAIN_MS = 2_000
 """How long a part may lie there for the one to whom it falls; after that whoever can serve it takes it."""
 DEAD_MS = 1_000
 """How long somebody has to be seen gone before a part is taken from them: after a restart of the database everybody's
@@ -40,6 +40,16 @@ def shares_of(name: str, state: ClusterState, free_ms: dict[str, int]) -> WorkSh
     if name not in working:
         return WorkShare(let_go=frozenset(part.name for part in mine))
     return WorkShare(_falls_to(name, working, counts, state, free_ms), _too_much(name, working, counts, mine))
+
+
+def seen_free(name: str, state: ClusterState, known: dict[str, float], now: float) -> dict[str, float]:
+    """Since when each part is seen free by the machine `name`; `known` is what it saw before, `now` the time.
+
+    Who is not there itself, by what is written, could not write for so long that its lease is over: then perhaps nobody
+    could, and all seem to be gone. It begins to count once it is there.
+    """
+    judges = any(one.name == name for one in state.machines)
+    return {part.name: known.get(part.name, now) for part in state.parts if judges and not part.held}
 
 
 def next_look_ms(free_ms: dict[str, int]) -> int:

@@ -9,5 +9,6 @@ def at_work(connection: StoreConnection, db: LogStore) -> list[str]:
     elsewhere that drives nothing is not seen.
     """
     leases = connection.execute("SELECT holder, presence, boot, expires FROM leases").fetchall()
-    driving = {holder for holder, *lease in leases if db.presence.holds(connection, *lease)}
+    held = db.presence.held(connection, [(presence, clock, expires) for _, presence, clock, expires in leases])
+    driving = {holder for (holder, *_), is_held in zip(leases, held, strict=True) if is_held}
     return sorted(driving | set(alive(db.home / "alive")))

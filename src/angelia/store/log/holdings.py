@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from angelia.core.errors import Fenced, StoreError
 from angelia.store.log.lease import take_row
-from angelia.store.port import LogStore, StoreConnection
+from angelia.store.port import Haste, LogStore, StoreConnection
 
 Held = tuple[tuple[str, int], ...]
 """Names, each with the epoch of its lease."""
@@ -38,7 +38,9 @@ class Holdings:
             StoreError: the store cannot be written.
         """
         ttl_ms = self._db.presence.ttl_ms
-        epoch = await self._db.write(lambda connection: take_row(connection, self._db, name, holder, ttl_ms))
+        epoch = await self._db.write(
+            lambda connection: take_row(connection, self._db, name, holder, ttl_ms), Haste.URGENT
+        )
         self._require((*self._held, (name, epoch)))
 
     async def release(self, name: str) -> None:
@@ -46,7 +48,7 @@ class Holdings:
         given_up = [one for one in self._held if one[0] == name]
         self._require(tuple(one for one in self._held if one[0] != name))
         with suppress(Fenced):
-            await self._db.write(lambda connection: _release(connection, given_up))
+            await self._db.write(lambda connection: _release(connection, given_up), Haste.URGENT)
 
     async def release_all(self) -> None:
         """Let others have everything at once."""
@@ -64,7 +66,7 @@ class Holdings:
         while True:
             await asyncio.sleep(self._db.presence.ttl_ms / 3000)
             with suppress(StoreError):
-                await self._db.write(lambda _: None)  # as each write, it renews what is held
+                await self._db.write(lambda _: None, Haste.URGENT)  # as each write, it renews what is held
 
     def _require(self, held: Held) -> None:
         self._held = held

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from angelia.core.errors import Fenced, NotFound, StoreBusy
 from angelia.core.ids import ConversationId
-from angelia.store.port import Job, LogStore, StoreConnection
+from angelia.store.port import Haste, Job, LogStore, StoreConnection
 from angelia.store.sql import faults
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class Lease:
             " WHERE conversation = ? AND epoch = ?"
         )
         values = (rested, rested, self.conversation, self.epoch)
-        await self._db.write(lambda connection: connection.execute(query, values), patient=True)
+        await self._db.write(lambda connection: connection.execute(query, values), Haste.PATIENT)
 
     def _prolong(self, connection: StoreConnection) -> int:
         return connection.execute(
@@ -99,7 +99,7 @@ def take_row(connection: StoreConnection, db: LogStore, conversation: str, name:
     row = connection.execute(
         "SELECT holder, presence, boot, expires FROM leases WHERE conversation = ?", (conversation,)
     ).fetchone()
-    if row and db.presence.holds(connection, *row[1:]):
+    if row and db.presence.held(connection, [row[1:]]) == [True]:
         raise HeldElsewhere(row[0])
     try:
         presence = db.presence.name(name)
@@ -138,8 +138,9 @@ def held(connection: StoreConnection, db: LogStore, some: Sequence[ConversationI
     rows = connection.execute(
         f"SELECT conversation, presence, boot, expires FROM leases WHERE conversation IN ({marks})",  # noqa: S608 - marks
         tuple(some),
-    )
-    return {ConversationId(one) for one, *lease in rows if db.presence.holds(connection, *lease)}
+    ).fetchall()
+    found = db.presence.held(connection, [(presence, clock, expires) for _, presence, clock, expires in rows])
+    return {ConversationId(one) for (one, *_), is_held in zip(rows, found, strict=True) if is_held}
 
 
 async def last_driven(db: LogStore, door: str, most: int) -> list[ConversationId]:

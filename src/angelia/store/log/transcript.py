@@ -32,7 +32,7 @@ from angelia.store.log.references import blobs_in, referred_among
 from angelia.store.log.repeats import is_repeat
 from angelia.store.log.unfinished import note_rest, unfinished_among
 from angelia.store.media.blobs import BlobStore
-from angelia.store.port import Job, LogStore, StoreConnection
+from angelia.store.port import Haste, Job, LogStore, StoreConnection
 from angelia.store.portable import ends_with
 from angelia.store.sql.schema import MINUTE_MS, SPOKEN
 from angelia.store.sql.tips import Tip
@@ -104,10 +104,10 @@ class Transcript:
         facts: Sequence[AnyFact],
         *,
         lease: Lease | None = None,
-        patient: bool = False,
+        haste: Haste = Haste.USUAL,
         at: Sequence[int] = (),
     ) -> list[Entry]:
-        """Append `facts` in one durable commit and return them with their places; `patient` as for `LogStore.write`.
+        """Append `facts` in one durable commit and return them with their places.
 
         A driver passes its `lease`; facts from outside need none. If `facts` begins with `ConversationOpened`,
         the conversation begins in the same commit. What came in under a key that its door knows already is a
@@ -127,9 +127,7 @@ class Transcript:
             _Draft(fact, codec.kind_of(fact), codec.encode(fact), when)
             for fact, when in zip(facts, at or [0] * len(facts), strict=True)
         ]
-        entries = await self._db.write(
-            lambda connection: self._append(connection, conversation, drafts, lease), patient=patient
-        )
+        entries = await self._db.write(lambda connection: self._append(connection, conversation, drafts, lease), haste)
         if entries:
             # Told in the loop's next round, when whoever appended knows its own entries and need not be woken.
             asyncio.get_running_loop().call_soon(self._news.tell, conversation, entries[-1].seq)

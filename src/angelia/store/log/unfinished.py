@@ -10,7 +10,7 @@ from typing import get_args
 
 from angelia.core.entry import SideFact
 from angelia.core.ids import ConversationId
-from angelia.store.port import LogStore, StoreConnection
+from angelia.store.port import Haste, LogStore, StoreConnection
 
 _AT_ONCE = 500
 _ASIDE = ", ".join(f"'{kind.__name__}'" for kind in get_args(SideFact))
@@ -40,4 +40,4 @@ async def unfinished_among(db: LogStore, some: Sequence[ConversationId]) -> list
 async def note_rest(db: LogStore, conversation: ConversationId, upto: int) -> None:
     """The first `upto` entries of a conversation leave nothing open; noted where somebody has driven it before."""
     query = "UPDATE leases SET rested = ? WHERE conversation = ? AND rested < ?"
-    await db.write(lambda connection: connection.execute(query, (upto, conversation, upto)), patient=True)
+    await db.write(lambda connection: connection.execute(query, (upto, conversation, upto)), Haste.PATIENT)

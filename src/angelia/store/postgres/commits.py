@@ -16,7 +16,7 @@ When the connection breaks between `COMMIT` and its answer, the mark of the tran
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from angelia.core.crash import crash_point
@@ -34,12 +34,16 @@ LOCKS = 1_097_754_465
 LOCK = f"SELECT pg_advisory_xact_lock({LOCKS}, hashtext(current_schema()))"
 """Within a transaction: be the one that writes to the store, until it is over."""
 _LOCK_AND_TELL = f"{LOCK}, pg_notify('{CHANNEL}', '')"
+_LONGEST_S = 0.25
+"""After how long a transaction is to be committed, if there is a choice: others wait for the lock meanwhile, and some
+of them to say that they live, or to take over from somebody who does not.
+"""
 _PAUSE_S = 0.1
 """Between one try to reach a server and the next."""
-STOPPED_MS = 3_000
+STOPPED_MS = 2_000
 """How long a transaction may ask the server for nothing: a process that was stopped, or a machine that was cut off, in
-the middle of one would keep everybody else from writing for as long. Less than a lease holds, so that others can renew
-theirs; its own jobs are run again when it wakes up.
+the middle of one would keep everybody else from writing for as long. Less than half of what a lease holds, so that
+others can renew theirs in time, who wait for each other then; its own jobs are run again when it wakes up.
 """
 
 
@@ -84,7 +88,8 @@ class Commits:
         """What each transaction begins with: nobody else writes before its commit, so it holds for all of its jobs."""
 
     def together(self, jobs: Sequence[Job[Any]]) -> list[object]:
-        """Run `jobs` in one transaction and commit; returns their results, `JobFailed` for those that raised.
+        """Run `jobs` in one transaction and commit; returns their results, `JobFailed` for those that raised. Those to
+        which it does not come within `_LONGEST_S` have none.
 
         A job that raises takes back only what it did itself. If the server goes away, it is waited for and they are run
         again; after the patience, all have failed.
@@ -145,7 +150,7 @@ class Commits:
 
         connection.execute("BEGIN")
         mark = self._begin(connection)
-        for job in jobs:
+        for job in self._in_time(jobs):
             before = connection.changes
             try:
                 self._outcomes.append(job(connection))
@@ -161,11 +166,18 @@ class Commits:
         self._sent = None
         connection.command("BEGIN")
         mark = self._begin(connection)
-        for job in jobs:
+        for job in self._in_time(jobs):
             connection.command("SAVEPOINT job")
             self._outcomes.append(_attempt(connection, job, self._where))
             connection.command("RELEASE job")
         self._end(connection, mark)
+
+    def _in_time(self, jobs: Sequence[Job[Any]]) -> Iterator[Job[Any]]:
+        until = time.monotonic() + _LONGEST_S
+        for job in jobs:
+            yield job
+            if time.monotonic() > until:
+                return
 
     def _begin(self, connection: PostgresConnection) -> TransactionMark:
         connection.execute(_LOCK_AND_TELL)

@@ -32,14 +32,16 @@ _SETTINGS = {
 
 _ENDS_WITH_THE_MACHINE = (
     b"SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 2;"
-    b" SET tcp_user_timeout = 1500"
+    b" SET tcp_user_timeout = 1500; SET client_connection_check_interval = 500"
 )
 """The server ends a session after two seconds where our machine has no power or no network, and could not say so: it
 asks after a second of silence, and has no answer at the next (Linux looks at `tcp_user_timeout` then, no longer at the
-count). What it sends is to be acknowledged within 1.5 seconds. Others see by the session that we live: a line that is
-lost with a packet is made anew, and nobody believes that we are gone before both were away for a second. It asks the
-kernel, so a process that hangs is not meant. By its own settings a server waits for hours
-(https://www.postgresql.org/docs/current/runtime-config-connection.html).
+count). What it sends is to be acknowledged within 1.5 seconds. Where it waits for a lock it looks each half second, so
+that nobody is given one who is gone.
+
+Others see by the session that we live: a line that is lost with a packet is made anew, and nobody believes that we are
+gone before both were away for a second. The server asks the kernel, so a process that hangs is not meant. By its own
+settings it waits for hours (https://www.postgresql.org/docs/current/runtime-config-connection.html).
 """
 
 

@@ -1,6 +1,7 @@
 """The log in PostgreSQL: a connection that writes, one that listens, and one or two that read, each with its thread."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -10,7 +11,7 @@ from msgspec import Struct
 from angelia.core.errors import MissingPart, StoreError
 from angelia.core.ids import Clock, ConversationId, wall_clock
 from angelia.core.principal import OWNER, Principal
-from angelia.store.port import Job
+from angelia.store.port import Haste, Job
 from angelia.store.postgres.asking_again import with_connection
 from angelia.store.postgres.commits import LOCKS, Commits
 from angelia.store.postgres.connection import PostgresConnection
@@ -36,6 +37,8 @@ Tables = Callable[[PostgresConnection, str], None]
 SCHEMES = ("postgresql://", "postgres://")
 _TOGETHER = 64
 """Writes in one transaction, at most: of more savepoints the server keeps no list in memory."""
+_LONGEST_READS_S = 0.05
+"""After how long what is urgent is looked for, if there is a choice."""
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -153,19 +156,19 @@ class PostgresDatabase:
             key = with_connection(self._address, lambda connection: prepare(connection, role))
         self._viewing = Viewing(_as_role(self._address, role, password), key)
 
-    async def write(self, job: Job[T], *, patient: bool = False) -> T:
+    async def write(self, job: Job[T], haste: Haste = Haste.USUAL) -> T:
         """See `store.port.LogStore`."""
         if not self.writable:
             raise read_only(Path(self.where), "it was opened to be read")
-        return cast("T", await self._writes.run(job, patient=patient))
+        return cast("T", await self._writes.run(job, haste))
 
     def require(self, condition: Job[None] | None) -> None:
         """See `store.port.LogStore`."""
         self._commits.required = condition
 
-    async def read(self, job: Job[T], viewer: Principal = OWNER) -> T:
+    async def read(self, job: Job[T], viewer: Principal = OWNER, haste: Haste = Haste.USUAL) -> T:
         """See `store.port.LogStore`."""
-        return cast("T", await self._reads.run((job, viewer)))
+        return cast("T", await self._reads.run((job, viewer), haste))
 
     async def data_version(self) -> int:
         """A number that changes when anybody has committed something; of the server's other databases, too."""
@@ -208,7 +211,12 @@ class PostgresDatabase:
         self.presence.close()
 
     def _look(self, reads: Sequence[_Read]) -> Sequence[object]:
-        return [self._look_once(read) for read in reads]
+        until, found = time.monotonic() + _LONGEST_READS_S, list[object]()
+        for read in reads:
+            found.append(self._look_once(read))
+            if time.monotonic() > until:
+                break
+        return found
 
     def _look_once(self, read: _Read) -> object:
         import psycopg

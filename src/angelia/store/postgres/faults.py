@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 LOCKED_MS = 20_000
 """How long a lock is waited for that somebody else has. Who writes has it for milliseconds, a process that was stopped
-for three seconds; who copies or rebuilds a store has it until that is done.
+for two seconds; who copies or rebuilds a store has it until that is done.
 """
 _LOCKED = "55P03"
 _FULL = ("53100", "53200", "54000")

@@ -12,10 +12,11 @@ import socket
 import threading
 import zlib
 from asyncio import AbstractEventLoop
+from collections.abc import Sequence
 from contextlib import suppress
 
 from angelia.deadline import within
-from angelia.store.port import StoreConnection
+from angelia.store.port import LeaseEnd, StoreConnection
 from angelia.store.postgres.asking_again import asked_again
 from angelia.store.postgres.commits import CHANNEL, LOCKS
 from angelia.store.postgres.connection import PostgresConnection
@@ -29,11 +30,13 @@ CLOCK = "server"
 _AGAIN_S = 0.2
 """Seconds between two tries to reach a server that went away."""
 _HOLD = "SELECT pg_advisory_lock_shared(?, ?)"
-_LIVES = (
-    "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = CAST(? AS oid) AND objid = CAST(? AS oid)"
+_NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
+_LIVING = (
+    "SELECT CAST(objid AS bigint) FROM pg_locks WHERE locktype = 'advisory' AND classid = CAST(? AS oid) AND granted"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
-_NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
+_LIVES = f"{_LIVING} AND objid = CAST(? AS oid)"
+_ALL_LIVING = f"SELECT {_NOW}, ARRAY({_LIVING})"
 
 
 class PostgresPresence:
@@ -95,10 +98,15 @@ class PostgresPresence:
         (expires,) = connection.execute(f"SELECT {_NOW} + ?", (ttl_ms,)).fetchone()
         return CLOCK, int(expires)
 
-    def holds(self, connection: StoreConnection, presence: str, clock: str, expires: int) -> bool:
-        """Whether this is not later by the server's clock, and the process of that name has its session."""
-        row = connection.execute(f"SELECT {_NOW} < ? AND EXISTS ({_LIVES})", (expires, LOCKS, _number(presence)))
-        return clock == CLOCK and bool(presence) and bool(row.fetchone()[0])
+    def held(self, connection: StoreConnection, leases: Sequence[LeaseEnd]) -> list[bool]:
+        """Of each, whether this is not later by the server's clock, and its process has its session. The server is
+        asked once, however many they are: who has much to do waits for each of its answers.
+        """
+        now, living = connection.execute(_ALL_LIVING, (LOCKS,)).fetchone()
+        return [
+            clock == CLOCK and bool(presence) and now < expires and _number(presence) in living
+            for presence, clock, expires in leases
+        ]
 
     async def next_notice(self, after: int, longest_s: float) -> None:
         """Return once `heard` is not `after`, at the latest after so many seconds."""

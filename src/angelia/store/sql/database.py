@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from angelia.core.errors import StoreDamaged, StoreError, StoreReadOnly
 from angelia.core.ids import Clock, wall_clock
 from angelia.core.principal import OWNER, Principal
-from angelia.store.port import under
+from angelia.store.port import Haste, under
 from angelia.store.presence import Presence, alive
 from angelia.store.sql.connections import connect, connect_to_read, new_file, scratch
 from angelia.store.sql.faults import damaging, explained, of_sqlite, read_only
@@ -116,9 +116,8 @@ class Database:
         """Whether it was opened to be written."""
         return self._writer is not None
 
-    async def write(self, job: Job[T], *, patient: bool = False) -> T:
-        """Run `job` inside a transaction and return its result once that is durably committed. One that is `patient`
-        waits some milliseconds for another to share its commit.
+    async def write(self, job: Job[T], haste: Haste = Haste.USUAL) -> T:
+        """Run `job` inside a transaction and return its result once that is durably committed.
 
         Jobs run one after the other, many to a commit; one that raises is undone and disturbs no other.
         Cancelling the wait does not undo the write.
@@ -128,19 +127,19 @@ class Database:
         """
         if self._writer is None:
             raise read_only(self.home, "it was opened to be read")
-        return cast("T", await self._writes.run(under(self._required, job), patient=patient))
+        return cast("T", await self._writes.run(under(self._required, job), haste))
 
     def require(self, condition: Job[None] | None) -> None:
         """See `store.port.LogStore`."""
         self._required = condition
 
-    async def read(self, job: Job[T], viewer: Principal = OWNER) -> T:
+    async def read(self, job: Job[T], viewer: Principal = OWNER, haste: Haste = Haste.USUAL) -> T:
         """Run `job` on a consistent state that holds every write acknowledged so far.
 
         Raises:
             StoreBusy, StoreDamaged: it cannot be read. And whatever `job` raises.
         """
-        return cast("T", await self._reads.run(lambda connection: _at_one_moment(connection, job)))
+        return cast("T", await self._reads.run(lambda connection: _at_one_moment(connection, job), haste))
 
     async def try_out(self, job: Job[T]) -> T:
         """Run `job`, which writes, on a connection of its own, and take back what it wrote.

@@ -4,12 +4,14 @@ import asyncio
 import threading
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from angelia.core.errors import StoreClosed
+from angelia.store.port import Haste
 
 J = TypeVar("J")
 
@@ -39,7 +41,8 @@ class _Load(NamedTuple, Generic[J]):
 
 
 class WorkerThread(Generic[J]):
-    """Jobs go in from any event loop; `perform` gets those that wait, in order, and returns an outcome for each.
+    """Jobs go in from any event loop; `perform` gets those that wait, in order, and returns an outcome for each, or for
+    as many as it came to, one at least: it gets the others again, behind those that are urgent.
 
     The thread starts with the first job. `perform` gets no more loads at once than come to about `most` jobs. `at_rest`
     is called once when there was nothing to do for `REST_S`.
@@ -59,14 +62,16 @@ class WorkerThread(Generic[J]):
         self._at_rest = at_rest
         self._most = most
         self._queue: SimpleQueue[_Load[J] | None] = SimpleQueue()
+        self._urgent: SimpleQueue[_Load[J]] = SimpleQueue()
+        self._left: list[_Load[J]] = []
+        """What `perform` did not come to."""
         self._gathered: dict[AbstractEventLoop, list[_Waiting[J]]] = {}
         self._patient: set[AbstractEventLoop] = set()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    async def run(self, job: J, *, patient: bool = False) -> object:
-        """The outcome of `job`, once the batch that it went with is done. One that is `patient` goes with the next that
-        is not, or after `PATIENCE_S`: it has no batch of its own for which somebody else would have to wait.
+    async def run(self, job: J, haste: Haste = Haste.USUAL) -> object:
+        """The outcome of `job`, once the batch that it went with is done; one that is patient waits for `PATIENCE_S`.
 
         Raises:
             StoreClosed: the thread is closed. And whatever the job raises.
@@ -75,6 +80,11 @@ class WorkerThread(Generic[J]):
             raise StoreClosed("The store is already closed; nothing was read or written.")
         loop = asyncio.get_running_loop()
         waiting = _Waiting(job, loop.create_future())
+        if haste is Haste.URGENT:
+            self._urgent.put(_Load(loop, [waiting]))
+            self._put(_Load(loop, []))  # rings
+            return await waiting.future
+        patient = haste is Haste.PATIENT
         gathered = self._gathered.setdefault(loop, [])
         if not gathered and patient:
             self._patient.add(loop)
@@ -100,22 +110,31 @@ class WorkerThread(Generic[J]):
     def _hand_over(self, loop: AbstractEventLoop) -> None:
         self._patient.discard(loop)
         if waiting := self._gathered.pop(loop, None):
-            self._queue.put(_Load(loop, waiting))
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
-                self._thread.start()
+            self._put(_Load(loop, waiting))
+
+    def _put(self, load: _Load[J]) -> None:
+        self._queue.put(load)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
 
     def _work(self) -> None:
-        while (first := self._next()) is not None:
-            loads, last = self._drain(first)
-            jobs = [waiting.job for load in loads for waiting in load.waiting]
-            try:
-                outcomes = self._perform(jobs)
-            except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it; the thread must go on
-                outcomes = [JobFailed(error)] * len(jobs)
-            _hand_back(loads, outcomes)
-            if last:
-                return
+        last = False
+        while not last and (first := self._next()) is not None:
+            last = self._drain(first)
+            self._perform_some()
+            while self._left:
+                last = self._drain(_Load(first.loop, [])) or last
+                self._perform_some()
+
+    def _perform_some(self) -> None:
+        jobs = [waiting.job for load in self._left for waiting in load.waiting]
+        try:
+            outcomes = self._perform(jobs) if jobs else []
+        except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it; the thread must go on
+            outcomes = [JobFailed(error)] * len(jobs)
+        done, self._left = _divided(self._left, len(outcomes))
+        _hand_back(done, outcomes)
 
     def _next(self) -> _Load[J] | None:
         if self._at_rest is not None:
@@ -125,18 +144,38 @@ class WorkerThread(Generic[J]):
                 self._at_rest()
         return self._queue.get()
 
-    def _drain(self, first: _Load[J]) -> tuple[list[_Load[J]], bool]:
-        loads, count = [first], len(first.waiting)
-        while count < self._most:
+    def _drain(self, first: _Load[J]) -> bool:
+        """Let what is urgent be done first, and some more with what is left; whether nothing comes any more."""
+        self._left = [*self._left, first]
+        count = sum(len(load.waiting) for load in self._left)
+        last = False
+        while count < self._most and not last:
             try:
                 load = self._queue.get_nowait()
             except Empty:
                 break
             if load is None:
-                return loads, True
-            loads.append(load)
-            count += len(load.waiting)
-        return loads, False
+                last = True
+            else:
+                self._left.append(load)
+                count += len(load.waiting)
+        urgent = []
+        with suppress(Empty):
+            while True:
+                urgent.append(self._urgent.get_nowait())
+        self._left = [*urgent, *self._left]
+        return last
+
+
+def _divided(loads: Sequence[_Load[J]], count: int) -> tuple[list[_Load[J]], list[_Load[J]]]:
+    """Those of the first so many jobs, and the others."""
+    done, left = list[_Load[J]](), list[_Load[J]]()
+    for loop, waiting in loads:
+        ours, count = waiting[:count], max(count - len(waiting), 0)
+        for part, into in ((ours, done), (waiting[len(ours) :], left)):
+            if part:
+                into.append(_Load(loop, part))
+    return done, left
 
 
 def _hand_back(loads: Sequence[_Load[J]], outcomes: Sequence[object]) -> None:

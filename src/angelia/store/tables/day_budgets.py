@@ -84,7 +84,8 @@ class DayBudgets:
             f" CROSS JOIN conversations AS c WHERE c.id = l.conversation AND l.may_cost > 0 AND {theirs}",
             values,
         ).fetchall()
-        return sum(most for most, *lease in rows if self._db.presence.holds(connection, *lease))
+        held = self._db.presence.held(connection, [(presence, clock, expires) for _, presence, clock, expires in rows])
+        return sum(most for (most, *_), is_held in zip(rows, held, strict=True) if is_held)
 
 
 def cost_since(connection: StoreConnection, of: tuple[Principal, ...], since: int) -> int:

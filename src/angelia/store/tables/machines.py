@@ -1,16 +1,17 @@
 """The gateways that share one log: which are there, what each can serve, and what is held by whom."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.core.ids import ConversationId
-from angelia.store.port import LogStore, StoreConnection
+from angelia.store.port import Haste, LogStore, StoreConnection
 
 CLOCK = "clock"
 """The part of who begins what is scheduled."""
 _CHANNEL, _MACHINE = "channel ", "machine "
 NO_DRAIN = -1
 """As `Machine.drain`: it takes part in the work."""
-_LEASE = "SELECT holder, presence, boot, expires, since FROM leases WHERE conversation = ?"
+_LEASES = "SELECT conversation, holder, presence, boot, expires, since FROM leases"
 
 
 class Machine(Struct, frozen=True):
@@ -83,7 +84,8 @@ class Machines:
                 "INSERT INTO machines VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET"
                 " version = excluded.version, wants = excluded.wants, load = excluded.load",
                 (name, version, "\n".join(sorted(wants)), load, NO_DRAIN),
-            )
+            ),
+            Haste.URGENT,
         )
 
     async def forget(self, name: str) -> None:
@@ -100,7 +102,7 @@ class Machines:
 
     async def state(self) -> ClusterState:
         """Who is there, and who has what."""
-        return await self._db.read(self._state)
+        return await self._db.read(self._state, haste=Haste.URGENT)
 
     async def driven(self) -> list[DrivenConversation]:
         """Every conversation that somebody drives, whatever for, the longest first."""
@@ -108,31 +110,35 @@ class Machines:
 
     def _state(self, connection: StoreConnection) -> ClusterState:
         rows = connection.execute("SELECT name, version, wants, load, drain FROM machines ORDER BY name").fetchall()
+        wants = {name: frozenset(parts.split("\n")) - {""} for name, _, parts, _, _ in rows}
+        leases = self._leases(connection, [*map(machine_lease, wants), *sorted(frozenset().union(*wants.values()))])
         machines = []
-        for name, version, wants, load, drain in rows:
-            lease = connection.execute(_LEASE, (machine_lease(name),)).fetchone()
-            if lease and self._db.presence.holds(connection, *lease[1:4]):
-                known = frozenset(wants.split("\n")) - {""}
-                machines.append(Machine(name, lease[0], lease[4], version, known, load, drain))
+        for name, version, _, load, drain in rows:
+            lease = leases.get(machine_lease(name))
+            if lease and lease.held:
+                machines.append(Machine(name, lease.machine, lease.since, version, wants[name], load, drain))
+        nobody = ClusterPart("", "", 0, held=False, given_up=True)
         wanted = sorted({part for one in machines for part in one.wants})
-        return ClusterState(tuple(machines), tuple(self._part(connection, part) for part in wanted))
+        return ClusterState(tuple(machines), tuple(leases.get(part) or replace(nobody, name=part) for part in wanted))
 
-    def _part(self, connection: StoreConnection, name: str) -> ClusterPart:
-        lease = connection.execute(_LEASE, (name,)).fetchone()
-        if lease is None:
-            return ClusterPart(name, "", 0, held=False, given_up=True)
-        holder, presence, clock, expires, since = lease
-        return ClusterPart(
-            name, holder, since, self._db.presence.holds(connection, presence, clock, expires), given_up=not presence
-        )
+    def _leases(self, connection: StoreConnection, names: list[str]) -> dict[str, ClusterPart]:
+        """Those that were ever taken, by their names; as the one who holds it, a machine's own names its process."""
+        query = f"{_LEASES} WHERE conversation IN ({', '.join('?' * len(names))})"
+        rows = connection.execute(query, names).fetchall() if names else []
+        held = self._db.presence.held(connection, [(presence, clock, end) for _, _, presence, clock, end, _ in rows])
+        return {
+            name: ClusterPart(name, holder, since, is_held, given_up=not presence)
+            for (name, holder, presence, _, _, since), is_held in zip(rows, held, strict=True)
+        }
 
     def _driven(self, connection: StoreConnection) -> list[DrivenConversation]:
         rows = connection.execute(
             "SELECT l.conversation, holder, presence, boot, expires, since FROM leases AS l"
             " JOIN conversations AS c ON c.id = l.conversation WHERE presence <> '' ORDER BY since"
         ).fetchall()
+        held = self._db.presence.held(connection, [(presence, clock, end) for _, _, presence, clock, end, _ in rows])
         return [
             DrivenConversation(ConversationId(one), holder, since)
-            for one, holder, presence, clock, expires, since in rows
-            if self._db.presence.holds(connection, presence, clock, expires)
+            for (one, holder, *_, since), is_held in zip(rows, held, strict=True)
+            if is_held
         ]
