@@ -210,6 +210,31 @@ async def test_whoever_has_it_in_hand_is_led_into_a_window_of_the_pages_own_and_
     await watching.close()
 
 
+BUSY = """<body onmousedown="const asks = new XMLHttpRequest(); asks.open('GET', '/pressed', false); asks.send();
+while (true);">"""
+
+
+async def test_a_press_by_which_its_tab_goes_is_done_though_nobody_answers_it(
+    browser: ChromiumBrowser, site: Site
+) -> None:
+    tab = await opened(browser, site, FORM)
+    site.pages |= {"/busy": BUSY, "/pressed": ""}
+    going = await browser.opened("new")
+    await going.go(site.url("/busy"))
+    live = await browser.watch()
+    await pictures(live)
+    await live.take_over()
+    pressing = asyncio.create_task(does(live, '{"do":"down","x":300,"y":300}'))
+    async with asyncio.timeout(20):
+        while "GET /pressed HTTP/1.1" not in site.asked:
+            await asyncio.wait([pressing], timeout=0.01)
+    await browser.close_tab(going.name)
+    await pressing
+    assert (await stands(live, lambda state: state.shown == tab.name)).tabs == (LiveTab(tab.name, site.url("")),)
+    assert live.taken_over
+    await live.close()
+
+
 async def test_who_watches_sees_the_tab_that_the_agent_uses(browser: ChromiumBrowser, site: Site) -> None:
     first = await opened(browser, site, FORM)
     live = await browser.watch()

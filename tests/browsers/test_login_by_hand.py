@@ -92,7 +92,7 @@ async def test_the_command_opens_a_window_and_enter_ends_it(site: Site, tmp_path
             await process.wait()
         os.close(ours)
     assert "press Enter here" in said
-    assert f"The profile bank keeps 1 cookies of {site.url('', '127.0.0.1')}" in said
+    assert f"The profile bank keeps 1 cookie of {site.url('', '127.0.0.1')}" in said
     assert [one.value for one in BrowserProfiles(tmp_path).kept()["bank"].cookies] == ["k3ks"]
 
 

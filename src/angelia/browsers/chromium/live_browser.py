@@ -131,7 +131,8 @@ class LiveBrowser:
         self._changed.set()
 
     async def send(self, event: LiveInput) -> None:
-        """Do to the page that is shown what the person does. A page that asks takes nothing before the answer to that.
+        """Do to the page that is shown what the person does. A page that asks takes nothing before the answer to that;
+        of a window that goes by it nobody may answer any more, and it is done.
 
         Raises:
             ActFailed: it was not taken over; nobody knows such a key; or the page is gone.
@@ -141,7 +142,10 @@ class LiveBrowser:
         try:
             await shown.tab.unless_asked(shown.page.send(event))
         except ActFailed as failed:
-            if failed.outcome is not ActOutcome.DIALOG_OPEN:  # which whoever watches sees
+            asks = (
+                failed.outcome is ActOutcome.DIALOG_OPEN
+            )  # which whoever watches sees, as they see that a tab is gone
+            if not asks and self._is_open(shown.tab):
                 raise
 
     async def answer(self, *, accept: bool, text: str = "") -> None:
@@ -176,8 +180,10 @@ class LiveBrowser:
         """The agent uses another tab, or one has gone; or `came` is a new one."""
         if came and self.taken_over:
             self._chosen = came
+        if self._shown is not None and not self._is_open(self._shown.tab):
+            self._shown.page.end(_closed())  # nobody else may tell whoever waits for an answer of it
         if not self._open():
-            self.end(ActFailed(ActOutcome.GONE, "The tab was closed."))
+            self.end(_closed())
         self._changed.set()
 
     def _browser_ended(self, _: "asyncio.Future[None]") -> None:
@@ -188,6 +194,9 @@ class LiveBrowser:
 
     def _open(self) -> dict[str, Tab]:
         return {name: tab for name, tab in self._browser.tabs.items() if name not in self._lost}
+
+    def _is_open(self, tab: Tab) -> bool:
+        return self._browser.tabs.get(tab.name) is tab
 
     async def _page(self) -> _Shown:
         """The tab that is to be shown, watched from now on if it was not."""
@@ -240,3 +249,7 @@ class LiveBrowser:
         if self._shown is None:
             raise ActFailed(ActOutcome.GONE, "This tab is not shown yet: wait for its picture.")
         return self._shown
+
+
+def _closed() -> ActFailed:
+    return ActFailed(ActOutcome.GONE, "The tab was closed.")
