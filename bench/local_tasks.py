@@ -16,11 +16,14 @@ FILES: Mapping[str, str] = {
 
 
 class Outcome(NamedTuple):
-    """What a task has left: the answer, the files with what they hold, and the names of what was sent."""
+    """What a task has left: the answer, the files with what they hold, the names of what was sent, and how many tools
+    were called.
+    """
 
     answer: str
     files: Mapping[str, str]
     sent: tuple[str, ...]
+    calls: int
 
 
 class Task(NamedTuple):

@@ -7,7 +7,9 @@ from angelia.context.request import RequestMessage, Result, Role
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.ids import CallId
 from angelia.models.local.steps import (
+    EXAMPLES,
     FOLDER,
+    SAY,
     CurrentTurn,
     NextStep,
     StepDone,
@@ -19,6 +21,7 @@ from angelia.models.local.steps import (
     step_chat,
     step_grammar,
 )
+from angelia.models.local.verification import names_file
 from tests.models.local_requests import said
 
 TOOLS = ("shell", "read", "write", "edit", "send_file", "fetch")
@@ -64,6 +67,12 @@ def test_every_prompt_begins_with_the_same_words() -> None:
     other = step_chat(CurrentTurn("Something else", (), shows_media=False), [said("Something else")])
     begins = static_chat()
     assert one[: len(begins)] == other[: len(begins)] == begins
+
+
+def test_the_examples_show_questions_that_are_answered_in_words_though_there_are_files() -> None:
+    firsts = [(asked, parsed_step(step)) for asked, step in EXAMPLES if asked.startswith("Files: ")]
+    in_words = [step.words for asked, step in firsts if step.label == SAY and not names_file(asked.partition("\n")[2])]
+    assert len(in_words) >= 3, "without them half of all plain questions are looked up"
 
 
 def test_what_is_read_changed_and_sent_is_there() -> None:

@@ -108,18 +108,18 @@ class NextStep(NamedTuple):
 EXAMPLES: Sequence[tuple[str, str]] = (
     ("Files: quokka.txt, zorb.csv\n\nWhich files are in the folder?", 'run: {"command": "ls"}'),
     ("quokka.txt\nzorb.csv", "say: There are quokka.txt and zorb.csv."),
-    ("Files: quokka.txt\n\nWhat is in quokka.txt?", 'read: {"path": "quokka.txt"}'),
-    ("quokka.txt holds:\nfour legs\none tail", "say: quokka.txt says:\nfour legs\none tail"),
     (
         "Files: zorb.csv\n\nMake a file glim.txt that says good day",
         'write: {"path": "glim.txt", "content": "good day\\n"}',
     ),
     ("Done. glim.txt now holds:\ngood day", "say: I wrote glim.txt. It says: good day"),
+    ("Files: glim.txt\n\nHow high is Mont Blanc?", "say: Mont Blanc is 4,806 metres high."),
     ("Files: vex.md\n\nReplace red by blue in vex.md", 'read: {"path": "vex.md"}'),
     ("vex.md holds:\nThe red door.", 'edit: {"path": "vex.md", "old": "red", "new": "blue"}'),
     ("Done. vex.md now holds:\nThe blue door.", "say: I replaced it. vex.md now says: The blue door."),
     ("Files: wumpus.log\n\nHow many lines has wumpus.log?", 'run: {"command": "wc -l wumpus.log"}'),
     ("12 wumpus.log", "say: wumpus.log has 12 lines."),
+    ("Files: quokka.txt\n\nTell me a word for a small house", "say: Cottage."),
     ("Files: gorp.txt\n\nAdd salt to gorp.txt", 'read: {"path": "gorp.txt"}'),
     ("gorp.txt holds:\npepper", 'write: {"path": "gorp.txt", "content": "pepper\\nsalt\\n"}'),
     ("Done. gorp.txt now holds:\npepper\nsalt", "say: I added it. gorp.txt now says:\npepper\nsalt"),
@@ -129,10 +129,17 @@ EXAMPLES: Sequence[tuple[str, str]] = (
     ("21", "say: The sum is 21."),
     ("Files: snark.png\n\nSend me snark.png", 'send: {"path": "snark.png"}'),
     ("Queued for the person: snark.png", "say: Here is snark.png."),
+    ("Files: zorb.csv\n\nWhat is 6 times 4?", "say: 6 times 4 is 24."),
+    ("Files: quokka.txt\n\nWhat is in quokka.txt?", 'read: {"path": "quokka.txt"}'),
+    ("quokka.txt holds:\nfour legs\none tail", "say: quokka.txt says:\nfour legs\none tail"),
     ("Files: zib.csv, glim.txt\n\nHow old is Max in zib.csv?", 'read: {"path": "zib.csv"}'),
     ("zib.csv holds:\nname,age\nMax,9", "say: Max is 9 years old."),
 )
-"""With names that nobody has: a name in an example is used."""
+"""With names that nobody has: a name in an example is used.
+
+Three only say something, though there are files: without them half of all plain questions were looked up there or by a
+command. They stand apart, and a file that is told whole near the end, or the smaller weights tell the least of it.
+"""
 
 
 def current_turn(messages: Sequence[RequestMessage]) -> CurrentTurn:
