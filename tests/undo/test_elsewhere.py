@@ -11,7 +11,7 @@ import pytest
 
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Exit, FileStat, Reach, Unreachable
-from angelia.sandboxes.undo.call_sandbox import CallJournals
+from angelia.sandboxes.undo.call_journals import CallJournals
 from angelia.sandboxes.undo.mirror import MOST_BYTES, Mirror
 from angelia.sandboxes.undo.mirrored_call import MirroredCall
 from angelia.sandboxes.undo.plan import TakingBack, UndoPlan, undo_plan

@@ -8,7 +8,8 @@ import pytest
 from angelia.core import entry as e
 from angelia.sandboxes.guard.guard import Guard, guard_of
 from angelia.sandboxes.port import Command, Running, Sandbox
-from angelia.sandboxes.undo.call_sandbox import CallJournals, CallSandbox
+from angelia.sandboxes.undo.call_journals import CallJournals
+from angelia.sandboxes.undo.call_sandbox import CallSandbox
 from angelia.sandboxes.undo.plan import undo_plan
 from angelia.sandboxes.undo.restore import WorkspaceNow, carry_out
 from angelia.sandboxes.undo.states import NothingThere

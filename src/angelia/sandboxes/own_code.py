@@ -18,12 +18,14 @@ def own_code(folder: Path) -> tuple[Path, ...]:
     """
     found: dict[Path, None] = {}
     links: list[Path] = []
+    within = f"{str(folder).rstrip('/')}/"
     for place in dict.fromkeys((*sys.path, sys.prefix, sys.base_prefix, _OURS)):
         named = os.path.abspath(place)  # noqa: PTH100 - as text: many times as fast, at each begin of a conversation
-        at = Path(os.path.realpath(named))
-        if at.is_relative_to(folder):
+        real = os.path.realpath(named)
+        if f"{real}/".startswith(within):
+            at = Path(real)
             found[next(one for one in (at, *at.parents) if one == folder or one.exists())] = None
-        if str(at) != named:
+        if real != named:
             ways = (one.parent.resolve() / one.name for one in (Path(named), *Path(named).parents) if one.is_symlink())
             links += [one for one in ways if one.is_relative_to(folder)]
     if any(not any(link.is_relative_to(one) for one in found) for link in links):

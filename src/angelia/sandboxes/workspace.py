@@ -53,7 +53,7 @@ def unfit(folder: Path, own_home: Path) -> str:
     'This is the whole machine.'
     """
     person, at = Path.home().resolve(), folder.resolve()
-    if any(_same(at, place) for place in _HOLDERS_OF_HOMES):
+    if _among(at, _HOLDERS_OF_HOMES):
         return "This is the whole machine." if at == Path("/") else "This folder holds people's homes."
     if at in _OF_THE_SYSTEM or any(place in at.parents for place in _OF_THE_SYSTEM):
         return "This folder configures the machine."
@@ -71,7 +71,7 @@ def unfit(folder: Path, own_home: Path) -> str:
     if any(_among(ours(own), (at, *at.parents)) for ours in (work_folder, copies_folder)):
         return ""
     above = (at, *at.parents)
-    inner = next((step for step, parent in pairwise(above) if _same(parent, person)), None)
+    inner = next((step for step, parent in pairwise(above) if _among(parent, (person,))), None)
     if inner is not None and (inner.name.startswith(".") or inner.name == _LIBRARY):
         return f"What lies in {inner.name} of your home configures programs, or holds keys."
     return ""
@@ -110,13 +110,16 @@ def make_own_folder() -> Path:
 
 
 def _among(folder: Path, others: tuple[Path, ...]) -> bool:
-    return any(_same(folder, other) for other in others)
-
-
-def _same(one: Path, other: Path) -> bool:
-    if one == other:
+    if folder in others:
         return True
+    known = _identity(folder)
+    return known is not None and any(_identity(other) == known for other in others)
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Its device and inode; None where it is not there."""
     try:
-        return os.path.samefile(one, other)  # noqa: PTH121 - `Path.samefile` is no clearer
+        found = os.stat(folder)  # noqa: PTH116 - `Path.stat` is no clearer
     except OSError:
-        return False  # one of the two is not there
+        return None
+    return found.st_dev, found.st_ino

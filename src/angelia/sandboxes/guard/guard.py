@@ -27,8 +27,6 @@ from angelia.sandboxes.guard.quarantine import Quarantine
 from angelia.sandboxes.guard.reasons import BECAUSE, SAYS_WHICH
 from angelia.sandboxes.port import AccessRefused
 
-PAUSE = 1.0
-"""Seconds between two looks while commands run; more where a look itself takes long."""
 _SHARE = 20
 """A look takes at most a twentieth of the time."""
 _MOST_NAMED = 8
@@ -40,6 +38,9 @@ class Guard:
     Every method blocks for as long as a look takes (milliseconds; `last` says how many seconds), and may be called
     from any thread.
     """
+
+    PAUSE = 1.0
+    """Seconds between two looks while commands run; more where a look itself takes long."""
 
     def __init__(self, workspace: Path, home: Path) -> None:
         """`home` is Angelia's own: the record and the quarantine are there."""
@@ -125,7 +126,7 @@ class Guard:
     def glance(self) -> tuple[str, ...]:
         """Look while commands run, unless somebody just did; what was found, which `leave` tells as well."""
         with self._lock:
-            pause = max(PAUSE, self.last * _SHARE)
+            pause = max(self.PAUSE, self.last * _SHARE)
             if not self._running or time.time_ns() - self._enforced < pause * 0.9e9:
                 return ()
             return tuple(self._tell_all(self._look_over()))

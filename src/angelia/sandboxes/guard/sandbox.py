@@ -3,17 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
 from angelia.path_queries import real_path
-from angelia.sandboxes.guard.guard import PAUSE, Guard, guard_of
 from angelia.sandboxes.port import Command, Exit, Reach, Running, Sandbox
 from angelia.sandboxes.shared.leftovers import HasLeftovers
 from angelia.sandboxes.shared.wrapped import WrappedRunning, WrappedSandbox
 from angelia.sandboxes.terminal import HasShell, Terminal
+
+if TYPE_CHECKING:
+    from angelia.sandboxes.guard.guard import Guard
 
 _SETTLES = 0.2
 """Seconds until what has run a command is gone, too."""
@@ -33,8 +36,7 @@ class GuardedSandbox(WrappedSandbox):
         """`home` is Angelia's own; `progress` is told what is found while a command still runs."""
         super().__init__(inner)
         self._progress = progress
-        self._workspace = workspace.resolve()
-        self._guard = guard_of(workspace, home)
+        self._workspace, self._home = workspace.resolve(), home
         self._ends: set[asyncio.Task[Exit]] = set()
         self._leftovers = inner if isinstance(inner, HasLeftovers) else None
         self._heir = object()
@@ -43,6 +45,12 @@ class GuardedSandbox(WrappedSandbox):
         self._following: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
         self._knows_place = self._leftovers is None
+
+    @cached_property
+    def _guard(self) -> "Guard":
+        from angelia.sandboxes.guard.guard import guard_of  # many conversations run no command
+
+        return guard_of(self._workspace, self._home)
 
     async def start(self, command: Command) -> Running:
         """See the port.
@@ -128,7 +136,7 @@ class GuardedSandbox(WrappedSandbox):
                     self._progress(LIVES_ON)
                 for note in await asyncio.to_thread(self._guard.glance):
                     self._progress(note)
-                await self._pause(PAUSE)
+                await self._pause(self._guard.PAUSE)
             self._guard.tell_later(await asyncio.to_thread(self._guard.leave, self._heir))
 
     async def _pause(self, seconds: float) -> None:
@@ -157,7 +165,7 @@ class GuardedRunning(WrappedRunning):
     """See `sandboxes.port.Running`. Its end is its command's, once the workspace was looked over."""
 
     def __init__(
-        self, inner: Running, guard: Guard, leave: Callable[[], tuple[str, ...]], progress: Callable[[str], None]
+        self, inner: Running, guard: "Guard", leave: Callable[[], tuple[str, ...]], progress: Callable[[str], None]
     ) -> None:
         """Its command has entered the guard; `leave` leaves it, and is called in a thread."""
         super().__init__(inner)
@@ -182,7 +190,7 @@ class GuardedRunning(WrappedRunning):
         ended: Exit | None = None
         try:
             while not ending.done():
-                await asyncio.wait([ending], timeout=PAUSE)
+                await asyncio.wait([ending], timeout=self._guard.PAUSE)
                 if not ending.done():
                     for note in await asyncio.to_thread(self._guard.glance):
                         self._progress(note)

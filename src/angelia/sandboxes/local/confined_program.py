@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from angelia.core.ids import sortable_id
-from angelia.sandboxes.local.bubblewrap import proc_and_dev
 from angelia.sandboxes.local.confinement import Confined, bubblewrap_program, confinement
 from angelia.sandboxes.local.toolchains import SYSTEM
 
@@ -28,6 +27,8 @@ def confined_prefix(places: Iterable[str]) -> tuple[str, ...]:
     """
     if confinement() != Confined("bubblewrap"):
         return ()
+    from angelia.sandboxes.local.bubblewrap import proc_and_dev
+
     return (
         bubblewrap_program(),
         *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL"),

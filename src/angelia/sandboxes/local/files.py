@@ -14,13 +14,6 @@ from typing import Any, ParamSpec, TypeVar
 from zlib import crc32
 
 from angelia.core.crash import crash_point
-from angelia.sandboxes.guard.fingerprint import LARGEST
-from angelia.sandboxes.local.git_guard import (
-    content_counts,
-    refuse_autorun,
-    refuse_autorun_content,
-    refuse_git_internals,
-)
 from angelia.sandboxes.local.process_ledger import unfinished
 from angelia.sandboxes.local.safe_open import AllowedRoots, OpenedPlace, open_place, shown
 from angelia.sandboxes.local.startup_guard import refuse_startup
@@ -89,6 +82,8 @@ async def read(roots: AllowedRoots, path: str, limit: int) -> AsyncIterator[byte
 
 async def write(roots: AllowedRoots, path: str, content: AsyncIterator[bytes], promise: ExpectedFile) -> None:
     """See `Sandbox.put`. A link at the end of `path` stays, and the file it leads to is replaced."""
+    from angelia.sandboxes.local.git_guard import content_counts, refuse_autorun, refuse_git_internals
+
     with _plain_words(path), open_place(roots, path, follow=True, make=True) as target:
         refuse_git_internals(target.names, path, target.place)
         refuse_autorun(target.names, path)
@@ -193,6 +188,9 @@ def _refuse_to_read(entry: os.stat_result, path: str, limit: int) -> None:
 
 
 def _refuse_by_content(target: OpenedPlace, path: str, draft: int) -> None:
+    from angelia.sandboxes.guard.fingerprint import LARGEST
+    from angelia.sandboxes.local.git_guard import refuse_autorun_content
+
     stands = b""
     with suppress(FileNotFoundError):
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

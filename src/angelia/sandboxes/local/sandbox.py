@@ -17,8 +17,6 @@ from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.egress.addresses import Addresses, no_addresses
 from angelia.sandboxes.local import confinement as confining
 from angelia.sandboxes.local import files as local_files
-from angelia.sandboxes.local.bubblewrap import Fixed, look_up, options
-from angelia.sandboxes.local.command import OPTIONS, LocalRunning, Start, at_once
 from angelia.sandboxes.local.confinement import (
     READ_ONLY,
     SANDBOX_EXEC,
@@ -33,9 +31,7 @@ from angelia.sandboxes.local.kept_changes import KeptChanges
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.local.resource_limits import USUAL, LocalSettings, in_words
 from angelia.sandboxes.local.safe_open import AllowedRoot, AllowedRoots, shown
-from angelia.sandboxes.local.seatbelt import profile
 from angelia.sandboxes.local.secret_places import secret_places
-from angelia.sandboxes.local.setuid_filter import setuid_filter
 from angelia.sandboxes.local.startup_guard import only_read
 from angelia.sandboxes.local.toolchains import enterable, inner_path, tool_roots
 from angelia.sandboxes.own_code import own_code
@@ -60,6 +56,8 @@ from angelia.sandboxes.undo.store import UndoStore
 if TYPE_CHECKING:
     from angelia.sandboxes.egress.namespace import HeldCommand
     from angelia.sandboxes.egress.proxy import EgressProxy
+    from angelia.sandboxes.local.bubblewrap import Fixed
+    from angelia.sandboxes.local.command import LocalRunning, Start
     from angelia.sandboxes.undo.supervision import Supervision, Watch
 
 _READ_ONLY_NAME = "read-only"
@@ -106,7 +104,7 @@ class LocalSandbox:
                 f"{shown(str(workspace))} cannot be a workspace.", then="Name a folder of your project."
             )
         self._person = Path.home().resolve()
-        self._hidden = tuple(dict.fromkeys(path.absolute() for path in (home, *hidden, *secret_places(self._person))))
+        self._asked_to_hide = tuple(path.absolute() for path in (home, *hidden))
         self._shares = tuple(Share(share.path.resolve(), share.writable) for share in shares)
         self._state, self._off = state, confine == "off"
         self._addresses: Addresses = no_addresses
@@ -170,7 +168,9 @@ class LocalSandbox:
         start = self._confined(command, life, watch=watch) if confined else self._plain(command, life)
         return self._begun(start, command, life)
 
-    def _begun(self, start: Start, command: Command, life: Life) -> LocalRunning:
+    def _begun(self, start: "Start", command: Command, life: Life) -> "LocalRunning":
+        from angelia.sandboxes.local.command import LocalRunning
+
         start = replace(start, input=command.input, errors=command.errors)
         self._started += 1
         with life.recording() as note:
@@ -303,7 +303,9 @@ class LocalSandbox:
             roots.append(AllowedRoot(READ_ONLY, self._alive().private(_READ_ONLY_NAME)))
         return AllowedRoots(tuple(roots), self._state, self._hidden, self._startup)
 
-    def _plain(self, command: Command, life: Life) -> Start:
+    def _plain(self, command: Command, life: Life) -> "Start":
+        from angelia.sandboxes.local.command import Start
+
         return Start(
             argv=_words(command),
             env=self._environment(_path(), self._person) | dict(command.env),
@@ -320,11 +322,15 @@ class LocalSandbox:
         proxy: int = 0,
         held: "HeldCommand | None" = None,
         watch: "Watch | None" = None,
-    ) -> Start:
+    ) -> "Start":
         """`proxy` is the port of the loopback where it finds one, 0 for no network; `held` is what holds it back."""
+        from angelia.sandboxes.local.command import OPTIONS, Start, at_once
+
         view = self._view
         network = _proxy_variables(proxy) if proxy else {}
         if sys.platform == "darwin":
+            from angelia.sandboxes.local.seatbelt import profile
+
             own = {"TMPDIR": str(view.private_tmp)}
             return Start(
                 argv=[SANDBOX_EXEC, "-p", profile(view, proxy=proxy), *_words(command)],
@@ -334,6 +340,9 @@ class LocalSandbox:
                 confined=False,  # it replaces itself by the command: an ordinary tree, to be ended as one
                 stdin=command.stdin,
             )
+        from angelia.sandboxes.local.bubblewrap import options
+        from angelia.sandboxes.local.setuid_filter import setuid_filter
+
         program = bubblewrap_program()
         if not program:
             raise SandboxMissing("bubblewrap was here and is gone.", then="Install it again, or start Angelia anew.")
@@ -409,6 +418,10 @@ class LocalSandbox:
         )
 
     @cached_property
+    def _hidden(self) -> tuple[Path, ...]:
+        return tuple(dict.fromkeys((*self._asked_to_hide, *secret_places(self._person))))
+
+    @cached_property
     def _startup(self) -> tuple[Path, ...]:
         return only_read(self._person, self._workspace)
 
@@ -421,11 +434,15 @@ class LocalSandbox:
         return inner_path(_path(), self._tools, self._shares, self._workspace)
 
     @cached_property
-    def _fixed(self) -> Fixed:
+    def _fixed(self) -> "Fixed":
+        from angelia.sandboxes.local.bubblewrap import look_up
+
         return look_up(self._view)
 
     @cached_property
-    def _watched(self) -> Fixed:
+    def _watched(self) -> "Fixed":
+        from angelia.sandboxes.local.bubblewrap import look_up
+
         return look_up(replace(self._view, watched=True))
 
     @cached_property

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from angelia.sandboxes.guard.guard import Guard
 from angelia.sandboxes.port import Command, Exit, Reach, Running, Sandbox
 from angelia.sandboxes.shared.wrapped import WrappedRunning, WrappedSandbox
+from angelia.sandboxes.undo.call_journals import CallJournals
 from angelia.sandboxes.undo.folders import TooManyEntries, entries_below, joined, open_parent
 from angelia.sandboxes.undo.states import FileState, FolderState, NothingThere, look_at
 from angelia.sandboxes.undo.step import CannotKeep, StepJournal
@@ -24,18 +25,11 @@ from angelia.sandboxes.undo.step import CannotKeep, StepJournal
 MOST_FILES, MOST_BYTES = 2_000, 100_000_000
 """What is copied before a command that cannot be watched: some 0.3 s."""
 
-Begin = Callable[[str], StepJournal]
-"""Begins the journal of a call."""
-Candidates = Callable[[Command, str], Sequence[str]]
-"""The paths of a workspace that a command is taken to change, as far as its words tell."""
-Told = Callable[[str, tuple[str, ...]], None]
-"""Is told which paths a call has changed."""
-
 
 class CallSandbox(WrappedSandbox):
     """See `sandboxes.port.Sandbox`."""
 
-    def __init__(self, inner: Sandbox, workspace: Path, call: str, journals: "CallJournals", guard: Guard) -> None:
+    def __init__(self, inner: Sandbox, workspace: Path, call: str, journals: CallJournals, guard: Guard) -> None:
         """`guard` is the workspace's."""
         super().__init__(inner)
         self._workspace, self._guard = workspace, guard
@@ -104,24 +98,6 @@ class CallSandbox(WrappedSandbox):
             step.end()
             raise
         return step
-
-
-class CallJournals:
-    """What the calls of one conversation have changed, until somebody asks."""
-
-    def __init__(self, conversation: str, begin: Begin, candidates: Candidates) -> None:
-        self.conversation = conversation
-        self.begin, self.candidates = begin, candidates
-        self._changed: dict[str, set[str]] = {}
-
-    def told(self, call: str, paths: tuple[str, ...]) -> None:
-        """These paths were changed by a call."""
-        if paths:
-            self._changed.setdefault(call, set()).update(paths)
-
-    def changed(self, call: str) -> Sequence[str]:
-        """What a call has changed since this was asked last, sorted."""
-        return sorted(self._changed.pop(call, ()))
 
 
 class _CallRunning(WrappedRunning):

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from angelia.core.text import one_line
 from angelia.sandboxes.port import Command, Exit, Running, Sandbox, SandboxError
 from angelia.sandboxes.shared.wrapped import WrappedRunning, WrappedSandbox
-from angelia.sandboxes.undo.call_sandbox import CallJournals, keep_all, keep_at, keep_on_the_way
+from angelia.sandboxes.undo.call_journals import CallJournals
+from angelia.sandboxes.undo.call_sandbox import keep_all, keep_at, keep_on_the_way
 from angelia.sandboxes.undo.folders import joined
 from angelia.sandboxes.undo.mirror import Mirror
 from angelia.sandboxes.undo.step import StepJournal

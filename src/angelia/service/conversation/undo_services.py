@@ -3,14 +3,17 @@
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from angelia.core.ids import ConversationId
-from angelia.sandboxes.undo.mirror import Mirror
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.session import Session
 from angelia.store.log.transcript import Transcript
+
+if TYPE_CHECKING:
+    from angelia.sandboxes.undo.mirror import Mirror
 
 
 class UndoPreview(Struct, frozen=True):
@@ -31,5 +34,5 @@ class UndoServices(Struct, frozen=True):
     transcript: Transcript
     redact: Callable[[str], str]
     alive: Path
-    elsewhere: Callable[[Session], AbstractAsyncContextManager[Mirror | None]]
+    elsewhere: Callable[[Session], AbstractAsyncContextManager["Mirror | None"]]
     shown: dict[ConversationId, UndoPreview] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,9 @@ from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.situation import Mode
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.egress.addresses import Addresses
-from angelia.sandboxes.guard.guard import guard_of
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.registry import fit_workspace, open_sandbox, works_here
-from angelia.sandboxes.undo.call_sandbox import CallJournals, CallSandbox
-from angelia.sandboxes.undo.mirror import Mirror
-from angelia.sandboxes.undo.mirrored_call import MirroredCall
+from angelia.sandboxes.undo.call_journals import CallJournals
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.conversation_judge import JudgedConversation, conversation_judge
 from angelia.service.conversation.session import Session
@@ -35,7 +33,6 @@ from angelia.service.conversation.speakers import guests_in
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.conversation.undo_candidates import candidates
 from angelia.service.files.inbox import Inboxes
-from angelia.service.files.transfers import in_words, watched
 from angelia.service.places.open_places import OpenPlaces
 from angelia.service.places.presets import kept
 from angelia.service.places.sandbox_locks import SandboxLock
@@ -52,6 +49,7 @@ from angelia.tools.submitted_jobs import SubmittedJob
 from angelia.tools.web.fetcher import Fetcher
 
 if TYPE_CHECKING:
+    from angelia.sandboxes.guard.guard import Guard
     from angelia.service.hooks.conversation_hooks import ConversationHooks
 
 
@@ -215,14 +213,24 @@ def _journalled(made_with: WorkplaceDeps, session: Session, sandbox: Sandbox, he
         paths = [clean(path) for path in journals.changed(call)]
         return [e.FilesChanged(call, tuple(paths[:MOST_NAMED]), len(paths))] if paths else []
 
-    if here:
-        guard = guard_of(workspace, made_with.loaded.home)
-        return (lambda call: CallSandbox(sandbox, workspace, call, journals, guard)), changed
+    @cache
+    def guard() -> "Guard":
+        from angelia.sandboxes.guard.guard import guard_of
 
-    def mirror_in(folder: str) -> Mirror:
-        return Mirror(mirror, sandbox, folder)
+        return guard_of(workspace, made_with.loaded.home)
 
-    return (lambda call: MirroredCall(sandbox, call, journals, mirror_in)), changed
+    def here_in(call: CallId) -> Sandbox:
+        from angelia.sandboxes.undo.call_sandbox import CallSandbox  # the first call, and not every conversation
+
+        return CallSandbox(sandbox, workspace, call, journals, guard())
+
+    def mirrored(call: CallId) -> Sandbox:
+        from angelia.sandboxes.undo.mirror import Mirror
+        from angelia.sandboxes.undo.mirrored_call import MirroredCall
+
+        return MirroredCall(sandbox, call, journals, lambda folder: Mirror(mirror, sandbox, folder))
+
+    return here_in if here else mirrored, changed
 
 
 def _contexts(
@@ -253,6 +261,8 @@ def _contexts(
             await session.log.append(e.JobSubmitted(call.id, job.to, job.job))
 
         async def take(content: AsyncIterator[bytes], name: str, size: int) -> Media:
+            from angelia.service.files.transfers import in_words, watched
+
             told = watched(content, size, in_words(name, lambda text: progress(f"{text}\n")))
             return await made_with.intake.stream_to_media(told, name, limit=most_sent)
 

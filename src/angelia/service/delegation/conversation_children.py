@@ -22,7 +22,6 @@ from angelia.service.delegation.children import Children
 from angelia.service.delegation.presets import ConversationPresets
 from angelia.service.delegation.rights import may_call
 from angelia.service.delegation.settings import ChildPreset
-from angelia.service.delegation.words import progress_line
 from angelia.service.delegation.workers import works_elsewhere
 from angelia.service.people.budgets import limits_for
 from angelia.service.places.presets import kept
@@ -178,6 +177,8 @@ class ConversationChildren:
         session = self._children.session(name)
         if session is None:
             return f"{name} waits for its turn, or is being opened."
+        from angelia.service.delegation.words import progress_line
+
         asks = " · waits for an answer" if session.questions() else ""
         return f"{name} works: {progress_line(session.log.entries)}{asks}"
 

@@ -4,7 +4,6 @@ from msgspec import Struct
 
 from angelia.core.errors import ConfigError
 from angelia.service.delegation.settings import ChildPreset
-from angelia.workers.agents import KNOWN
 
 _PROTOCOL = "acp"
 
@@ -43,6 +42,8 @@ def worker_of(name: str, preset: ChildPreset) -> NamedWorker:
         )
     if preset.command:
         return NamedWorker(f"{protocol}:{agent or name}", protocol, preset.command)
+    from angelia.workers.agents import KNOWN
+
     if protocol != _PROTOCOL or agent not in KNOWN:
         raise ConfigError(
             f'{where}.worker is "{preset.worker}", and nobody here knows what starts that.',

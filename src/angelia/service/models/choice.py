@@ -2,17 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from angelia.core.errors import AngeliaError, ConfigError, ModelError
 from angelia.models.catalog.credentials import NO_KEY
-from angelia.models.catalog.listing import ListedModel, list_models, probe_local
 from angelia.models.catalog.vendors import vendors
 from angelia.models.local.weights import found_weights, offered_weights, to_be_got
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.settings.config import Config
 from angelia.store.tables.key_value import KeyValue
+
+if TYPE_CHECKING:
+    from angelia.models.catalog.listing import ListedModel
 
 FAVOURITES = {
     "anthropic": "claude-sonnet-5-5",
@@ -117,10 +120,12 @@ def placed_at(vendor: str, model_catalog: ModelCatalog) -> str:
     return "" if address == vendors()[vendor].base_url else address
 
 
-async def listed_in_place(vendor: str, model_catalog: ModelCatalog) -> tuple[ListedModel, ...]:
+async def listed_in_place(vendor: str, model_catalog: ModelCatalog) -> "tuple[ListedModel, ...]":
     """What the server in a vendor's place offers, the vendor's general model first if it has that; that model alone if
     it does not tell, or not in time.
     """
+    from angelia.models.catalog.listing import ListedModel, list_models  # nobody is asked where a model is named
+
     row, usual = model_catalog.rows[vendor], ListedModel(FAVOURITES[vendor])
     try:
         async with asyncio.timeout(LISTING_SECONDS):
@@ -145,6 +150,8 @@ async def _without_asking(named: str, model_catalog: ModelCatalog) -> ModelChoic
 
 async def _offers(model_catalog: ModelCatalog, key_value: KeyValue) -> AsyncIterator[LocalModelOffer]:
     """What local servers have, except those that the person does not want."""
+    from angelia.models.catalog.listing import list_models
+
     for vendor in await local_vendors(model_catalog):
         earlier = await key_value.get(_key(vendor))
         row = model_catalog.rows[vendor]
@@ -165,6 +172,8 @@ def _key(vendor: str) -> str:
 
 async def local_vendors(model_catalog: ModelCatalog) -> list[str]:
     """The vendors whose servers answer on this machine. Any client will do: one is borrowed from the first of them."""
+    from angelia.models.catalog.listing import probe_local
+
     local = next(row for row in model_catalog.rows.values() if row.local and row.address())
     client = await model_catalog.client(local)
     return await probe_local(client, model_catalog.rows) if client else []

@@ -20,7 +20,6 @@ from angelia.core.text import clean
 from angelia.core.unambiguous import unambiguous_line
 from angelia.service.conversation.session import Session
 from angelia.service.notes.scopes import scopes_of
-from angelia.service.notes.sources import source_line
 from angelia.store.tables.notes import Holds, Notes, StoredNote, in_one_of
 from angelia.tools.port import NoteTaken
 
@@ -177,6 +176,8 @@ class ConversationNotes:
         if not note.outside:
             why = f"it would take the place of note {note.replaces}, which is the person's own"
         else:
+            from angelia.service.notes.sources import source_line
+
             source = source_line(self._session.log.entries, note.outside[-1], self._session.owner)
             more = f" and {len(note.outside) - 1} more" if len(note.outside) > 1 else ""
             why = f"words from elsewhere were in view: {source}{more}"

@@ -42,7 +42,12 @@ def referred_among(connection: StoreConnection, names: Sequence[str]) -> set[str
 
 @cache
 def _leading_fields(kind: type[Struct]) -> tuple[str, ...]:
-    return tuple(field.name for field in msgspec.structs.fields(kind) if _leads(field.type, frozenset({kind})))
+    return tuple(name for name, field in _fields(kind) if _leads(field, frozenset({kind})))
+
+
+@cache
+def _fields(kind: type[Struct]) -> tuple[tuple[str, object], ...]:
+    return tuple((field.name, field.type) for field in msgspec.structs.fields(kind))
 
 
 def _leads(kind: object, above: frozenset[object]) -> bool:
@@ -55,4 +60,4 @@ def _leads(kind: object, above: frozenset[object]) -> bool:
         return False
     if issubclass(kind, BlobRef):
         return True
-    return any(_leads(field.type, above | {kind}) for field in msgspec.structs.fields(kind))
+    return any(_leads(field, above | {kind}) for _, field in _fields(kind))

@@ -4,7 +4,6 @@ import asyncio
 import codecs
 import io
 import re
-import wave
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -221,6 +220,8 @@ def _seconds(stream: BinaryIO) -> float:
     start = stream.read(_OGG_PAGE)
     if start.startswith(b"OggS"):
         return _ogg_seconds(start, stream)
+    import wave
+
     stream.seek(0)
     try:
         with wave.open(stream) as sound:

@@ -1,7 +1,6 @@
 """Sounds of any format made one voice note: Ogg with Opus, mono, with its length and how its loudness goes; or WAV."""
 
 import io
-import wave
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -81,6 +80,8 @@ def as_wav(data: bytes) -> bytes:
     Raises:
         BadInput: as `encode_voice`.
     """
+    import wave
+
     file = io.BytesIO()
     with wave.open(file, "wb") as out:
         out.setnchannels(1)

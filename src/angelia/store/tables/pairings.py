@@ -1,7 +1,6 @@
 """People whom the owner let in with a code: hashed, short-lived, good for one use, told once."""
 
 import hashlib
-import secrets
 from collections.abc import Callable
 from enum import Enum, auto
 
@@ -50,6 +49,8 @@ class Paired(Struct, frozen=True):
 
 def draw_code() -> str:
     """A fresh code, without letters that look alike."""
+    import secrets
+
     return "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
 
 

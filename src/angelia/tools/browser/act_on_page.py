@@ -12,7 +12,6 @@ from angelia.core.content import CallStatus, Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.policy.verdict import Effect, ReadPath, SeePage, SendTo, WritePath
-from angelia.tools.browser.page_files import download, upload
 from angelia.tools.browser.page_logins import PageLogins
 from angelia.tools.browser.page_secrets import PageSecrets
 from angelia.tools.browser.session import BrowserContext, judged_tab, origin_at, remember_judged, told
@@ -145,6 +144,8 @@ class ActOnPage:
         self, tab: "Tab", step: Step, files: list[Media], context: BrowserContext
     ) -> str:
         """Do one step; what is said of it beside that it was done."""
+        from angelia.tools.browser.page_files import download, upload
+
         match step.do:
             case "download":
                 media, said = await download(self._browser, tab, _ref(step), step.text, context)

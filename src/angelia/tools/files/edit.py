@@ -10,7 +10,6 @@ from angelia.core.errors import BadInput
 from angelia.policy.verdict import Effect, WritePath
 from angelia.sandboxes.port import NoSuchFile
 from angelia.tools.files.changes import diff_text, diffs_of, saved_note
-from angelia.tools.files.matching import Unclear, change
 from angelia.tools.files.paths import judged, led
 from angelia.tools.files.sandbox_files import SeenFiles, file_now
 from angelia.tools.files.text_file import BOM, words
@@ -48,6 +47,8 @@ class Edit:
             BadInput: the file was not read, changed since, or is not UTF-8 text.
             NoSuchFile, FileChanged, FileTooLarge, OutOfSpace, AccessRefused, IsFolder, NotAFile and the like.
         """
+        from angelia.tools.files.matching import Unclear, change
+
         path, resolved = arguments.path, await judged(context, arguments.path)
         now = await file_now(context.sandbox, resolved)
         if now is None:

@@ -9,7 +9,6 @@ from angelia.core.errors import BadInput, ConfigError, NotFound
 from angelia.core.ids import CallId
 from angelia.tools.mcp.connection_state import Connecting, Gone, Ready, Waiting
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable
-from angelia.tools.mcp.served import ServedPrompt, ServedResource, quoted_prompt
 from angelia.tools.mcp.server import Server
 from angelia.tools.mcp.servers import Servers, trouble
 from angelia.tools.mcp.settings import ServerSettings
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from angelia.skills.served import ServedSkill
     from angelia.tools.mcp.connection import McpConnection
+    from angelia.tools.mcp.served import ServedPrompt, ServedResource
     from angelia.tools.mcp.transports import Transports
 
 WORTH_SAYING_S = 0.5
@@ -112,7 +112,7 @@ class McpTools:
         return server in self._settings or self.servers.get(server) is not None
 
     @property
-    def known_resources(self) -> dict[str, ServedResource]:
+    def known_resources(self) -> "dict[str, ServedResource]":
         """What the servers that were reached so far list to be read, by `SERVER:ADDRESS`; without templates."""
         return {
             f"{one.server.name}:{resource.uri}": resource
@@ -135,11 +135,11 @@ class McpTools:
             raise BadInput(f"The MCP server {server} does not give {address}: {fault}.") from fault
 
     @property
-    def known_prompts(self) -> tuple[ServedPrompt, ...]:
+    def known_prompts(self) -> "tuple[ServedPrompt, ...]":
         """What the servers that were reached so far offer; nobody waits for the others."""
         return tuple(prompt for one in self.servers.all for prompt in one.offers.prompts)
 
-    async def prompts(self) -> tuple[ServedPrompt, ...]:
+    async def prompts(self) -> "tuple[ServedPrompt, ...]":
         """What the servers offer to be chosen by a person, once each is reached or gone."""
         await self.settled()
         return self.known_prompts
@@ -162,6 +162,8 @@ class McpTools:
             messages = await self._named(prompt.server).prompt(prompt.name, arguments)
         except (ServerRefused, ServerLost) as fault:
             raise BadInput(f"The MCP server {prompt.server} does not give it: {fault}.") from fault
+        from angelia.tools.mcp.served import quoted_prompt
+
         return quoted_prompt(prompt, arguments, messages)
 
     def instructions(self) -> str:

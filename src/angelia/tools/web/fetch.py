@@ -18,7 +18,6 @@ from angelia.tools.files.text_file import Look, look
 from angelia.tools.port import BlobAccess, Fetched, MediaAccess, ToolOutcome, Traits, WebAccess
 from angelia.tools.shell.output import head_and_tail
 from angelia.tools.web.outside_words import as_data
-from angelia.tools.web.passages import find_passages
 from angelia.tools.web.secret_headers import SecretHeaders
 
 SHOWN = 20_000
@@ -111,6 +110,8 @@ async def _told(fetched: Fetched, find: str, context: FetchContext) -> ToolOutco
 
 
 async def _page(fetched: Fetched, find: str, head: str, status: CallStatus, context: FetchContext) -> ToolOutcome:
+    from angelia.tools.web.passages import find_passages
+
     text = await readable(fetched)
     hint = _DRAWN if _drawn_by_scripts(fetched, text) else ""
     found = find_passages(text, find) if find else None
