@@ -9,7 +9,9 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.models.catalog.vendors import QUIRKS, Vendor, vendors
+from angelia.models.catalog import vendor_table
+from angelia.models.catalog.vendor import QUIRKS, Vendor
+from angelia.models.catalog.vendors import vendors
 from angelia.sandboxes.egress.addresses import no_addresses
 from angelia.service.places.presets import Preset, SandboxSettings
 from angelia.service.settings import config
@@ -25,7 +27,7 @@ from angelia.tools.skills.propose_skill import ProposeSkill, SkillProposals
 from angelia.tools.skills.use_skill import UseSkill
 from angelia.tools.web.search import Search
 from docs.markdown import code, page, table
-from docs.read_source import SOURCE, fields, words
+from docs.read_source import fields, words
 
 
 def settings() -> str:
@@ -105,18 +107,17 @@ def _type(written: str) -> str:
 def vendors_page() -> str:
     """Every vendor, and what a row may say."""
     rows = vendors()
-    head = (SOURCE / "models" / "catalog" / "vendors.toml").read_text("utf-8").partition("\n\n")[0]
-    comment = [line.removeprefix("#").removeprefix(" ") for line in head.splitlines()]
+    fields_and_quirks = (vendor_table.__doc__ or "").partition("\n\n")[2].strip()
     row_fields = [
         (f"`{f.name}`", f"`{f.type}`", f"`{f.default}`" if f.default else "must be given") for f in fields(Vendor)
     ]
     return page(
         "Vendors",
-        "A model is named `VENDOR:NAME`. Everything about a vendor is one row of `models/catalog/vendors.toml`; a row "
-        "of your own goes into `config.toml` as `[vendors.NAME]` and is laid over it field by field.",
+        "A model is named `VENDOR:NAME`. Everything about a vendor is one row of `models/catalog/vendor_table.py`; a "
+        "row of your own goes into `config.toml` as `[vendors.NAME]` and is laid over it field by field.",
         table(("vendor", "wire", "keys", "address", "quirks"), [_vendor(row) for row in rows.values()]),
         "## What a row says",
-        code("\n".join(comment)),
+        code(fields_and_quirks),
         "## Fields",
         table(("field", "type", "default"), row_fields),
         f"Quirks are {', '.join(f'`{quirk}`' for quirk in sorted(QUIRKS))}.",

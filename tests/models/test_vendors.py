@@ -5,7 +5,8 @@ import pytest
 from angelia.core.errors import ConfigError
 from angelia.core.profile import Ability, Prices
 from angelia.models.catalog.prices import KnownModel
-from angelia.models.catalog.vendors import QUIRKS, local_servers, profile, vendor, vendors
+from angelia.models.catalog.vendor import QUIRKS
+from angelia.models.catalog.vendors import local_servers, profile, vendor, vendors
 from angelia.models.registry import OURS
 
 NAMED = {

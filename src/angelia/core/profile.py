@@ -37,7 +37,7 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
 
     `window` and `max_output` are tokens, 0 when unknown. `body_limit` is bytes of one request, 0 when unknown.
     `cache_marks` is how many explicit prompt-cache marks the wire allows, 0 where caching is automatic.
-    `quirks` are named in `models/catalog/vendors.toml`. `prefill` says whether a reply can be continued in place.
+    `quirks` are named in `models/catalog/vendor_table.py`. `prefill` says whether a reply can be continued in place.
     """
 
     name: str

@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from angelia.models.catalog.vendors import PICTURE_VENDORS, SPEECH_VENDORS, Rows
+from angelia.models.catalog.vendor import Rows
+from angelia.models.catalog.vendor_table import PICTURE_VENDORS, SPEECH_VENDORS
 from angelia.service.blob_places import key_names
 from angelia.service.log_places import PASSWORD, VIEWER_PASSWORD
 from angelia.service.settings.config import Config

@@ -12,7 +12,7 @@ from angelia.tools.standalone import Standalone
 
 if TYPE_CHECKING:
     from angelia.http.server import HttpServer
-    from angelia.models.catalog.vendors import Vendor
+    from angelia.models.catalog.vendor import Vendor
     from angelia.models.pictures.context import PictureTokens
     from angelia.models.pictures.port import PaintedPictures, Painter, PaintWish, TellProgress
     from angelia.models.port import Credential
@@ -134,7 +134,7 @@ class HomePainter:
         )
 
     def _vendor(self, name: str) -> "Vendor | None":
-        from angelia.models.catalog.vendors import PICTURE_VENDORS
+        from angelia.models.catalog.vendor_table import PICTURE_VENDORS
 
         return self._catalog.rows.get(name) or PICTURE_VENDORS.get(name)
 

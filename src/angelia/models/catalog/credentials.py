@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from angelia.beginning import persons_home
 from angelia.core.errors import ConfigError
-from angelia.models.catalog.vendors import Vendor
+from angelia.models.catalog.vendor import Vendor
 from angelia.models.port import Credential
 
 COMMAND_SECONDS = 120.0

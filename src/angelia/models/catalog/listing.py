@@ -12,7 +12,8 @@ from msgspec import Struct
 from angelia.core.errors import UNREADABLE, ModelError
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.profile import Ability
-from angelia.models.catalog.vendors import Rows, Vendor, local_servers, vendors
+from angelia.models.catalog.vendor import Rows, Vendor
+from angelia.models.catalog.vendors import local_servers, vendors
 from angelia.models.port import Credential
 from angelia.models.wires.failures import of_response, redacted
 from angelia.models.wires.wire import bearer

@@ -17,7 +17,8 @@ from angelia.http.client import base, open_server
 from angelia.http.server import HttpServer
 from angelia.models.catalog.credentials import KEY_PLACES, Keyring, KeySource, ReadSecret, no_secrets
 from angelia.models.catalog.prices import KnownModel, PriceBook
-from angelia.models.catalog.vendors import Rows, Vendor, profile, vendors
+from angelia.models.catalog.vendor import Rows, Vendor
+from angelia.models.catalog.vendors import profile, vendors
 from angelia.models.context import GetServer, ProviderContext, WireTimeouts
 from angelia.models.port import Credential, Provider
 from angelia.models.registry import open_provider

@@ -8,7 +8,7 @@ from angelia.core.errors import ConfigError, ModelError
 from angelia.core.profile import Ability, Prices
 from angelia.models.catalog.listing import ListedModel, list_models, probe_local
 from angelia.models.catalog.prices import PriceBook
-from angelia.models.catalog.vendors import Vendor
+from angelia.models.catalog.vendor import Vendor
 from angelia.models.local.weights import MOST_WINDOW, WEIGHTS, weights_path
 from angelia.models.port import Credential
 from angelia.service.models.catalog import ModelCatalog

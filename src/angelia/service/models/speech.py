@@ -9,7 +9,8 @@ from msgspec import Struct
 from angelia.core.content import BlobRef, Media, MediaKind
 from angelia.core.entry import Payment
 from angelia.core.errors import AngeliaError, ConfigError, KeyMissing, PerhapsPaid
-from angelia.models.catalog.vendors import SPEECH_VENDORS, Vendor
+from angelia.models.catalog.vendor import Vendor
+from angelia.models.catalog.vendor_table import SPEECH_VENDORS
 from angelia.models.port import Credential
 from angelia.models.speakers.language_words import language_of
 from angelia.models.speakers.port import Speaker, SpokenSound, VoiceName

@@ -286,7 +286,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     `s3://bucket/prefix`, whose credentials come from the environment (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
     `AWS_REGION`, `AWS_ENDPOINT_URL`); of those the home then keeps `files.cache_bytes`.
 
-    `vendors` are rows of your own, laid over those in `models/catalog/vendors.toml`; `key_command`, `key_file` and
+    `vendors` are rows of your own, laid over those in `models/catalog/vendor_table.py`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
     a section whose settings its channel knows. `people` are persons by their principal (`"telegram:4711"`). `helpers`
     are those to whom work can be given by name, `signals`, `mailboxes` and `folders` what may begin a turn from

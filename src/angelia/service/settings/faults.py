@@ -13,7 +13,8 @@ from angelia.channels.registry import find_channel
 from angelia.channels.settings import WHERE_KEPT, Secret
 from angelia.core.errors import AngeliaError, MissingPart
 from angelia.models.catalog.credentials import KEY_PLACES
-from angelia.models.catalog.vendors import Vendor, vendors
+from angelia.models.catalog.vendor import Vendor
+from angelia.models.catalog.vendors import vendors
 from angelia.service.places.presets import lay_over
 
 Key = tuple[str, ...]

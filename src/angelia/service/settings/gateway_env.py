@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from angelia.models.catalog.vendors import Rows
+from angelia.models.catalog.vendor import Rows
 from angelia.service.own_process import key_variables
 from angelia.service.settings.config import Config
 from angelia.service.settings.private_file import write_private
