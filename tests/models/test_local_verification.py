@@ -38,6 +38,12 @@ TOLD = (
     ((READ, wrote("c.txt", "copy of a.txt")), COPY, "copy of a.txt", "(Not verified: c.txt holds nothing of a.txt.)"),
     ((READ, edited("milk", "tea")), TEA, "I replaced it.", "(milk still stands in a.txt, elsewhere.)"),
     (
+        (PLAN, wrote("b.md", f"{HELD}\nWe have 500 euros.")),
+        "In b.md change 400 to 500",
+        f"I changed it: {HELD}\nWe have 500 euros.",
+        "(400 still stands in b.md, elsewhere.)",
+    ),
+    (
         (READ, edited("eggs", "käse")),
         "Ersetze eggs durch Käse",
         "Es ist: käse",

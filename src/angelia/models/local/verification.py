@@ -74,15 +74,26 @@ def _nothing_of_its_source(turn: CurrentTurn, _: str) -> Iterator[str]:
 
 def _stands_still(turn: CurrentTurn, _: str) -> Iterator[str]:
     """A word that was to be changed, and that stands elsewhere in the file as before."""
-    for one in turn.done:
+    for one in _written(turn):
         path = str(one.arguments.get("path", ""))
         held = turn.holds(path)
-        if one.tool != "edit" or not one.ok or held is None or _ran_after(turn, one):
+        if held is None or _ran_after(turn, one):
             continue
-        gone = words_in(str(one.arguments.get("old", ""))) - words_in(str(one.arguments.get("new", "")))
+        if one.tool == "edit":
+            gone = words_in(str(one.arguments.get("old", ""))) - words_in(str(one.arguments.get("new", "")))
+        else:
+            gone = _changed_in_a_copy(_held_before(turn, one) or "", held, words_in(turn.wish))
         left = [word for word in sorted(gone & words_in(held)) if word in turn.wish.lower()]
         if left:
             yield f"{', '.join(left)} still stands in {path}, elsewhere."
+
+
+def _changed_in_a_copy(before: str, held: str, wished: set[str]) -> set[str]:
+    """Words in whose place others of the wish stand in a new line, while the line that held them is still there."""
+    kept = [line for line in before.splitlines() if line in held.splitlines()]
+    new = [line for line in held.splitlines() if line not in before.splitlines()]
+    pairs = [(words_in(old) - words_in(one), words_in(one) - words_in(old)) for old in kept for one in new]
+    return {word for gone, put in pairs if gone and put and gone | put <= wished for word in gone}
 
 
 def _lost_more(turn: CurrentTurn, _: str) -> Iterator[str]:
