@@ -24,6 +24,8 @@ from tests.promise.lives import environment
 from tests.store.machine_network import LIVE, Machine
 from tests.store.postgres_server import PostgresServer
 
+LIMITS = "[limits]\nmax_crashes = 0\n"
+"""Machines are killed here again and again, and it is never a request that ends them: each is to be answered."""
 SLOW_S = 3.0
 """How long an answer takes that was asked for slowly."""
 
@@ -77,7 +79,7 @@ class Cluster:
                 for door, network in self.networks.items()
             )
             (home / "home" / "config.toml").write_text(
-                f'model = "openai-chat:m"\n[sandbox]\nconfine = "off"\n{sections}'
+                f'model = "openai-chat:m"\n[sandbox]\nconfine = "off"\n{LIMITS}{sections}'
             )
         return {
             **environment(home, self.model),

@@ -1,26 +1,39 @@
 """Several gateways over one log: each channel and the clock is one machine's, and another's where that is lost."""
 
+import asyncio
 import shutil
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from angelia.store.tables.machines import ClusterState
+from angelia.core import codec
+from angelia.core.content import Text
+from angelia.core.entry import UserSaid
+from angelia.core.ids import ConversationId
+from angelia.store.log.holdings import Holdings
+from angelia.store.log.transcript import Transcript
+from angelia.store.port import StoreConnection
+from angelia.store.postgres.database import PostgresDatabase
+from angelia.store.tables.machines import ClusterState, Machines, channel_part, machine_lease
 from angelia.store.tables.schedules import Schedules
 from angelia.testing.model.server import ModelServer
 from angelia.testing.networks.telegram_server import TOKEN_VARIABLE, TelegramServer
 from tests import nursery
+from tests.chats.gateway_lives import PATIENCE_S
 from tests.nursery import Nursery
 from tests.store.cluster_kit import Cluster, heard, holders
+from tests.store.leases import acquire
 from tests.store.postgres_server import PostgresServer, postgres_server
 
 pytestmark = pytest.mark.anyio
 
 DOORS = ("bird", "cat", "dog")
+GONE_ON = "turns are gone on with"
 
 
 @asynccontextmanager
@@ -70,6 +83,50 @@ async def test_machines_share_the_channels_and_one_that_is_killed_is_replaced(
         await cluster.all_answered()
         assert set(holders(await cluster.until(lambda state: len(holders(state)) == 4)).values()) == {one}
         assert cluster.doubled() == []
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Return once something is true of what processes write."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():  # noqa: ASYNC110 - processes tell
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.soak
+async def test_a_turn_that_another_machine_began_in_a_chat_of_this_one_is_gone_on_with_when_that_one_dies(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    async with cluster_of(tmp_path, postgres, ("bird",)) as (cluster, children):
+        first = await cluster.add(children)
+        await cluster.say("bird", "Hello first")
+        await cluster.all_answered()
+        first.kill(signal.SIGKILL)
+        await first.ended()
+        log = cluster.folder / "machine-1" / "home" / "angelia.log"
+        looked = log.read_text().count(GONE_ON)
+        await cluster.add(children, number=1)
+        await until(lambda: log.read_text().count(GONE_ON) > looked)
+        ghost = PostgresDatabase.open(cluster.log, tmp_path / "ghost")
+        holdings = Holdings(ghost)
+        await holdings.take(machine_lease("ghost"), ghost.presence.here)
+        await holdings.take(channel_part("cat"), "ghost")
+        await Machines(ghost).tell("ghost", "1", frozenset({channel_part("cat")}), 0)
+        await until(lambda: "cat: ghost has it" in (cluster.folder / "life-2" / "out").read_text())
+        conversation, said = await cluster.store.read(_last_said)
+        await acquire(ghost, conversation, "telegram")
+        await Transcript(ghost).append(conversation, [replace(said, parts=(Text("Hello ghost"),), key="ghost")])
+        cluster.said["bird"].append("ghost")
+        ghost.close()
+        await cluster.all_answered()
+        assert cluster.doubled() == []
+
+
+def _last_said(connection: StoreConnection) -> tuple[ConversationId, UserSaid]:
+    query = "SELECT conversation, body FROM entries WHERE kind = 'UserSaid' ORDER BY id DESC LIMIT 1"
+    conversation, body = connection.execute(query).fetchone()
+    fact = codec.decode(body)
+    assert isinstance(fact, UserSaid)
+    return ConversationId(conversation), fact
 
 
 @pytest.mark.soak

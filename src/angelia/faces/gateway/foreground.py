@@ -139,9 +139,15 @@ async def _begin(app: App, gateway: Gateway, only: tuple[str, ...]) -> Membershi
         return None
     parts = parts_of(gateway, gateway.stand_by(only), ClockPart(app.clock_services, gateway))
     told: dict[str, str] = {}
+    there: set[str] = set()
 
     def changed(state: ClusterState) -> None:
         gateway.shared = shared(state)
+        processes = {one.process for one in state.machines}
+        if there - processes:
+            gateway.go_on_for_others()
+        there.clear()
+        there.update(processes)
         _tell_who_has(membership.name, state, told)
 
     deps = MembershipDeps(

@@ -162,6 +162,13 @@ class Gateway:
             both = (self._run(line), self._rouse(line))
             self._tasks[line.channel.door] = [asyncio.create_task(one) for one in both]
 
+    def go_on_for_others(self) -> None:
+        """A machine is there no more: it may have begun turns of the channels that are connected here, since a turn
+        ends where it began when its channel moves, and what a channel left open was looked for when it came.
+        """
+        for door, line in self._lines.items():
+            self._tasks[door].append(asyncio.create_task(self._rouse(line)))
+
     async def disconnect(self, door: str, seconds: float) -> None:
         """Hear nothing more from a channel, give what is being taken in and sent so many seconds, and let go of the
         connection. Turns that were begun go on here until they end; what they say is delivered by whoever is connected.

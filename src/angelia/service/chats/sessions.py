@@ -212,10 +212,10 @@ class ChatSessions:
 
     async def rouse(self, line: OpenChannel) -> int:
         """Go on with every turn of a channel that an earlier life left open, and with every helper that it left at
-        work; returns in how many conversations.
+        work, where that is not done here yet; returns in how many conversations.
         """
         reached = await self.services.doors.of_door(OWNER, line.channel.door)
-        chats = [*dict.fromkeys(one.conversation for one in reached)]
+        chats = [one for one in dict.fromkeys(one.conversation for one in reached) if one not in self._worked]
         waiting = iter(await self.services.transcript.unfinished(chats))
 
         async def some() -> int:
