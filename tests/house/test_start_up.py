@@ -62,7 +62,6 @@ NOT_ASKED_FOR = {
     "angelia.channels.registry",
     "angelia.faces.cli.pictures",
     "angelia.models.catalog.listing",
-    "angelia.models.wires.failures",
     "angelia.policy.paths",
     "angelia.policy.shell",
     "angelia.sandboxes.guard.autorun",
@@ -89,7 +88,7 @@ NOT_ASKED_FOR = {
     "zoneinfo",
 }
 """What one question needs nothing of: pages, servers, chats, commands and what guards them, terminals, taking back,
-searches, failures, faulty settings, presets, time zones.
+searches, faulty settings, presets, time zones.
 """
 
 MOST_MODULES = 450

@@ -12,6 +12,7 @@ from angelia.core.entry import StopReason
 from angelia.core.errors import UNREADABLE, ModelError
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.text import clean
+from angelia.models.wires.failures import of_stream
 
 T = TypeVar("T")
 _NOTHING = (Raw(), Raw(b"null"))
@@ -37,8 +38,6 @@ def read(decoder: "msgspec.json.Decoder[T]", data: bytes) -> T:
 
 def refuse(error: bytes) -> NoReturn:
     """Raise the failure that an error inside a stream tells of."""
-    from angelia.models.wires.failures import of_stream  # most requests do not fail
-
     raise ModelError(of_stream(error, time.time()))
 
 

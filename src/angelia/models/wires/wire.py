@@ -20,7 +20,9 @@ from angelia.http.events import EventDecoder
 from angelia.http.server import HttpReply, HttpServer
 from angelia.models.context import GetServer, ProviderContext, WireTimeouts
 from angelia.models.port import Credential, Piece, Reply
+from angelia.models.wires.failures import of_response, redacted
 from angelia.models.wires.fragments import Fragments
+from angelia.models.wires.refused_parts import refused_part
 from angelia.models.wires.wrong_address import certain, no_model_server, page_title
 
 
@@ -233,9 +235,6 @@ async def _drained(chunks: AsyncIterator[bytes], patience: DeadlineTimer) -> Non
 
 def _refusal(server: HttpServer, outgoing: WireRequest, response: HttpReply, body: bytes) -> Failure:
     """What an answer that is no success means; what it names of the request decides."""
-    from angelia.models.wires.failures import of_response  # most requests do not fail
-    from angelia.models.wires.refused_parts import refused_part
-
     where = _where(server, outgoing)
     if response.is_redirect:
         to = response.headers.get("location", "nowhere")
@@ -268,8 +267,6 @@ def _said(error: Exception, server: HttpServer) -> str:
 
 def _told(failure: Failure, credential: Credential, *, began: bool) -> Failure:
     """The failure without the secret; an error without a name that cuts a reply is a cut."""
-    from angelia.models.wires.failures import redacted
-
     if began and failure.kind is FailureKind.UNREACHABLE:
         failure = msgspec.structs.replace(failure, kind=FailureKind.STREAM_CUT)
     return redacted(failure, credential.secret)
