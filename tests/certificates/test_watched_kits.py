@@ -163,7 +163,7 @@ async def test_a_thread_that_is_left_over_keeps_nobody_from_the_certificate(
 ) -> None:
     left = "import threading, time\n\nthreading.Thread(target=time.sleep, args=(1e9,)).start()\n"
     put(f"{left}{MODEL}".replace("await asyncio.Event().wait()", 'raise OSError("No cage.")'))
-    (claim,) = await watched_kit(("model", "theirs_once"), tmp_path, told.append, Bounds(blocked_s=2.0))
+    (claim,) = await watched_kit(("model", "theirs_once"), tmp_path, told.append, Bounds(blocked_s=5.0))
     assert claim.broken == ("No cage.",)
     assert told == []
 

@@ -6,8 +6,6 @@ import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from angelia.models.context import WireTimeouts
-
 Answer = Callable[["Peer"], Awaitable[None]]
 
 
@@ -58,10 +56,6 @@ class Server:
             pass  # the client went away, which is its right
         finally:
             writer.close()
-
-
-QUICK = WireTimeouts(connect=2.0, first_byte=0.3, silence=0.3)
-"""Time-outs for tests in which a server falls silent."""
 
 
 def chunked(*chunks: bytes, end: bool = True) -> bytes:

@@ -17,7 +17,7 @@ from angelia.models.context import ProviderContext, WireTimeouts
 from angelia.models.port import Piece, Reply, TextDelta
 from angelia.models.registry import open_provider
 from angelia.models.wires.wire import HttpProviderSession
-from tests.models.loopback import QUICK, STREAM, Answer, Peer, Server, chunked, says, streams
+from tests.models.loopback import STREAM, Answer, Peer, Server, chunked, says, streams
 from tests.models.shapes import KEY, MODELS, WIRES, always, open_media, request, user
 from tests.models.test_streams import CASES, recorded
 
@@ -26,22 +26,24 @@ pytestmark = pytest.mark.anyio
 BEGIN = b'data: {"choices":[{"index":0,"delta":{"content":"Half an"}}]}\n\n'
 END = b'data: {"choices":[{"index":0,"delta":{"content":" answer."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 HELLO = request(user(1, Text("Hello")))
+PATIENT = WireTimeouts(60.0, 60.0, 60.0)
+"""Of a busy machine, too; only a test in which a server falls silent waits for less."""
 
 
-def session(http: HttpServer, timeouts: WireTimeouts = QUICK, name: str = "openai-chat") -> HttpProviderSession:
+def session(http: HttpServer, timeouts: WireTimeouts = PATIENT, name: str = "openai-chat") -> HttpProviderSession:
     opened = open_provider(MODELS[name], ProviderContext(open_media, always(http), timeouts)).session()
     assert isinstance(opened, HttpProviderSession)
     return opened
 
 
-async def ask(http: HttpServer, asked: ModelRequest = HELLO, timeouts: WireTimeouts = QUICK) -> Reply:
+async def ask(http: HttpServer, asked: ModelRequest = HELLO, timeouts: WireTimeouts = PATIENT) -> Reply:
     pieces = [piece async for piece in session(http, timeouts).ask(asked, KEY)]
     assert sum(isinstance(piece, Reply) for piece in pieces) == 1
     assert isinstance(pieces[-1], Reply)
     return pieces[-1]
 
 
-async def fails(http: HttpServer, timeouts: WireTimeouts = QUICK) -> tuple[Failure, tuple[object, ...]]:
+async def fails(http: HttpServer, timeouts: WireTimeouts = PATIENT) -> tuple[Failure, tuple[object, ...]]:
     heard: list[Piece] = []
 
     async def listen() -> None:
@@ -135,10 +137,10 @@ async def test_silence_in_the_middle_is_a_cut_and_silence_before_it_is_not(serve
         await server.over.wait()
 
     server.answers = [falls_silent, only_headers, says_nothing]
-    failure, partial = await fails(http)
+    failure, partial = await fails(http, WireTimeouts(60.0, 60.0, silence=0.3))
     assert (failure.kind, partial) == (FailureKind.STREAM_CUT, (Text("Half an"),))
     for _ in range(2):
-        failure, partial = await fails(http)
+        failure, partial = await fails(http, WireTimeouts(60.0, first_byte=0.3, silence=0.3))
         assert (failure.kind, partial) == (FailureKind.UNREACHABLE, ())
 
 
@@ -148,7 +150,7 @@ async def test_a_stream_that_stalls_behind_its_head_obeys_the_silence(server: Se
         await server.over.wait()
 
     server.answers = [only_headers]
-    failure, _ = await fails(http, WireTimeouts(2.0, 3600.0, 0.2))
+    failure, _ = await fails(http, WireTimeouts(60.0, 3600.0, 0.2))
     assert failure.said == "The server fell silent: 0.2 s of silence."
 
 
@@ -166,7 +168,7 @@ async def test_a_slow_reply_is_progress(server: Server, http: HttpServer) -> Non
 
     server.answers = [answer]
     pieces: list[Piece] = []
-    async for piece in session(http, WireTimeouts(2.0, 2.0, 2.0)).ask(HELLO, KEY):
+    async for piece in session(http, WireTimeouts(60.0, 2.0, 2.0)).ask(HELLO, KEY):
         pieces.append(piece)
         said.set()
     assert isinstance(pieces[-1], Reply)
@@ -276,4 +278,4 @@ async def test_closing_the_iterator_hangs_up(server: Server, http: HttpServer) -
     server.answers = [watched]
     async with aclosing(session(http).ask(HELLO, KEY)) as pieces:
         assert await anext(pieces) == TextDelta("Half an")
-    await asyncio.wait_for(gone.wait(), 5)
+    await asyncio.wait_for(gone.wait(), 60)

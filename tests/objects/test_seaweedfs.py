@@ -14,7 +14,7 @@ from tests.objects.seaweedfs import SeaweedFS, seaweedfs_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("seaweedfs")]
 
-QUICK = S3Patience(connect_s=0.2, request_s=2.0, all_s=2.0, repeats=1)
+ONCE = S3Patience(connect_s=10.0, request_s=20.0, all_s=30.0, repeats=1)
 
 
 async def nothing(_: object) -> set[str]:
@@ -32,13 +32,13 @@ def own(tmp_path: Path) -> Iterator[SeaweedFS]:
 def test_keys_that_are_wrong_are_refused_and_told(seaweedfs: SeaweedFS) -> None:
     wrong = {**credentials(seaweedfs.port), "AWS_SECRET_ACCESS_KEY": "another-secret"}
     with pytest.raises(StoreUnreachable, match="refuses to store a file") as told:
-        S3Objects(fresh_prefix(), wrong, QUICK).create("blobs/one", b"x")
+        S3Objects(fresh_prefix(), wrong, ONCE).create("blobs/one", b"x")
     assert "AWS_SECRET_ACCESS_KEY" in told.value.then
     assert "another-secret" not in str(told.value)
 
 
 def test_a_bucket_that_is_not_there_is_told(seaweedfs: SeaweedFS) -> None:
-    objects = S3Objects("s3://no-such-bucket/x", credentials(seaweedfs.port), QUICK)
+    objects = S3Objects("s3://no-such-bucket/x", credentials(seaweedfs.port), ONCE)
     with pytest.raises(StoreUnreachable, match="There is no bucket"):
         objects.move("blobs/old", "trash/old")
 
@@ -47,7 +47,7 @@ def test_a_bucket_that_is_not_there_is_told(seaweedfs: SeaweedFS) -> None:
 async def test_a_server_that_is_killed_and_comes_back_has_all_that_was_acknowledged(
     own: SeaweedFS, tmp_path: Path
 ) -> None:
-    objects = S3Objects(fresh_prefix(), credentials(own.port), QUICK)
+    objects = S3Objects(fresh_prefix(), credentials(own.port), ONCE)
     blobs = CachedBlobs(tmp_path, objects, 1_000_000, nothing)
     kept = [await blobs.put(f"{number}".encode() * 10_000) for number in range(20)]
     own.kill()

@@ -14,7 +14,7 @@ from tests.promise.lives import WIRES, Place
 pytestmark = pytest.mark.anyio
 
 ANSWER = "The whole answer has eight words in it."
-SILENCE = "timeouts.silence=0.4"
+SILENCE = "timeouts.silence=2"
 NO_WAITING = ("remedies.unreachable.wait=0", SILENCE)
 
 

@@ -12,9 +12,17 @@ from tests.models.shapes import open_media
 
 
 @pytest.fixture
-async def provider(server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BridgeProvider]:
+def timeouts() -> WireTimeouts:
+    """Those of a busy machine, too; a test in which a server falls silent gives its own."""
+    return WireTimeouts(60.0, 60.0, 60.0)
+
+
+@pytest.fixture
+async def provider(
+    server: Server, timeouts: WireTimeouts, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[BridgeProvider]:
     """OpenAI's model of theirs, with a key of ours, at the loopback server."""
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    made = open_provider(GPT, ProviderContext(open_media, timeouts=WireTimeouts(silence=0.5)))
+    made = open_provider(GPT, ProviderContext(open_media, timeouts=timeouts))
     async with made.model(KEY):  # closes its client
         yield made

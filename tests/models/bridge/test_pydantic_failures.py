@@ -12,7 +12,7 @@ from pydantic_ai.models.function import AgentInfo
 from angelia.core.content import Text
 from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
-from angelia.models.context import ProviderContext
+from angelia.models.context import ProviderContext, WireTimeouts
 from angelia.models.port import Credential, TextDelta
 from angelia.models.pydantic_ai.provider import BridgeProvider, open_provider
 from tests.models.bridge.asked import DONE, GPT, KEY, TEXT, chunk, collected, request, scripted
@@ -84,6 +84,7 @@ async def test_a_reset_after_some_text_is_a_cut_with_what_had_arrived(provider: 
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("timeouts", [WireTimeouts(60.0, 60.0, silence=0.5)])
 async def test_silence_is_a_cut(provider: BridgeProvider, server: Server) -> None:
     async def hang(peer: Peer) -> None:
         await peer.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", *TEXT)
