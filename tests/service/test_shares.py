@@ -43,7 +43,8 @@ def test_who_had_it_last_has_it_again_while_nobody_has_fewer() -> None:
         ({"clock": 0}, LOOK_MS),
         ({"clock": DEAD_MS - 120}, 120),
         ({"clock": DEAD_MS - 120, "channel a": DEAD_MS - 20, "channel b": 0}, 20),
-        ({"clock": DEAD_MS, "channel a": DEAD_MS + 1}, LOOK_MS),
+        ({"clock": DEAD_MS, "channel a": AGAIN_MS - 30}, 30),
+        ({"clock": AGAIN_MS, "channel a": AGAIN_MS + 1}, LOOK_MS),
     ],
 )
 def test_who_waits_for_somebody_to_be_gone_for_long_enough_looks_just_then(

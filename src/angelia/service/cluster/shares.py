@@ -12,8 +12,10 @@ from msgspec import Struct
 
 from angelia.store.tables.machines import CLOCK, NO_DRAIN, ClusterPart, ClusterState, Machine
 
-AGAIN_MS = 2_000
-"""How long a part may lie there for the one to whom it falls; after that whoever can serve it takes it."""
+AGAIN_MS = 1_500
+"""How long a part may lie there for the one to whom it falls, who may still begin another one; after that whoever can
+serve it takes it.
+"""
 DEAD_MS = 1_000
 """How long somebody has to be seen gone before a part is taken from them: after a restart of the database everybody's
 sessions are away for a moment, and everybody would take everything from everybody.
@@ -53,8 +55,11 @@ def seen_free(name: str, state: ClusterState, known: dict[str, float], now: floa
 
 
 def next_look_ms(free_ms: dict[str, int]) -> int:
-    """In how many milliseconds to look again: when a part will have been seen free for long enough, if that is soon."""
-    return min([LOOK_MS, *(DEAD_MS - waited for waited in free_ms.values() if waited < DEAD_MS)])
+    """In how many milliseconds to look again: when a part will have been seen free for long enough to be taken by the
+    one to whom it falls, or by any, if that is soon.
+    """
+    bounds = [bound - waited for waited in free_ms.values() for bound in (DEAD_MS, AGAIN_MS) if waited < bound]
+    return min([LOOK_MS, *bounds])
 
 
 def _falls_to(
