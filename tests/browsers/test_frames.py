@@ -81,6 +81,23 @@ async def test_a_frame_in_a_frame_below_the_view_is_scrolled_to(browser: Chromiu
     assert not any("Card" in line for line in await lines(await shop(browser, site, outer))), "it is out of view"
 
 
+async def test_a_press_in_a_frame_waits_until_the_pointer_is_on_its_element(
+    browser: ChromiumBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The browser sends it to where things were before they were scrolled, for a moment."""
+    site.pages["/inner"] = INNER
+    tab = await shop(browser, site, f"<iframe src='{site.url('/inner', 'other.example')}' height=260></iframe>")
+    point, before = tab._point, [(1.0, 1.0), (1.0, 1.0)]
+
+    async def late(ref: str, held: str = "") -> tuple[float, float]:
+        there = await point(ref, held)
+        return before.pop() if before else there
+
+    monkeypatch.setattr(tab, "_point", late)
+    await tab.click("f1e4")
+    assert "paid" in await lines(tab)
+
+
 async def test_what_covers_a_frame_covers_what_is_in_it(browser: ChromiumBrowser, site: Site) -> None:
     site.pages["/inner"] = INNER
     frame = f"<iframe src='{site.url('/inner', 'other.example')}' height=260></iframe>"

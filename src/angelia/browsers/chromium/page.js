@@ -278,10 +278,8 @@
     return { url: location.href, title: squeeze(document.title), lines, above, below, last, suspects: suspects.length,
       scroll: Math.round(scrollY), height: page ? page.scrollHeight : 0, seen: innerHeight };
   };
-  const element = (known) => {
-    const found = elements.get(known)?.deref();
-    return found && found.isConnected ? found : null;
-  };
+  const element = (known) => [elements.get(known)?.deref()].find((found) => found?.isConnected) || null;
+  const hovered = (known) => ({ gone: !element(known), hovered: Boolean(element(known)?.matches(":hover")) });
   // Where the document in a frame begins, in the view of the one that holds it.
   const corner = (holder) => {
     const box = holder.getBoundingClientRect(), style = getComputedStyle(holder);
@@ -494,7 +492,7 @@
   };
   // Words as they are told, wherever a line ends and whichever kind of space stands between them.
   const shows = (text) => (document.body?.innerText || "").replace(/\s+/g, " ").includes(text.replace(/\s+/g, " "));
-  globalThis.angeliaPage = { look, mark, uncover, element, at, through, box, begins, focus, focused, fill, choose, scroll,
+  globalThis.angeliaPage = { look, mark, uncover, element, hovered, at, through, box, begins, focus, focused, fill, choose, scroll,
     shows, hide, give, mask, unmask, suspects: () => suspects };
   return self.origin;
 }

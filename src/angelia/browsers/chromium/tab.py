@@ -172,21 +172,18 @@ class Tab:
 
     async def click(self, ref: str, *, count: int = 1, button: str = "left") -> None:
         """Point at an element and press, if nothing lies over it."""
-        x, y = await self._point(ref)
-        await self._mouse("mouseMoved", x, y)
+        x, y = await self._pointed(ref)
         press = {"button": button, "clickCount": count}
         await self.unless_asked(self._mouse("mousePressed", x, y, **press))
         await self.unless_asked(self._mouse("mouseReleased", x, y, **press))
 
     async def hover(self, ref: str) -> None:
         """Point at an element."""
-        x, y = await self._point(ref)
-        await self._mouse("mouseMoved", x, y)
+        await self._pointed(ref)
 
     async def drag(self, ref: str, to: str) -> None:
         """Press at one element, and let go at another."""
-        x, y = await self._point(ref)
-        await self._mouse("mouseMoved", x, y)
+        x, y = await self._pointed(ref)
         await self._mouse("mousePressed", x, y, button="left", clickCount=1)
         to_x, to_y = await self._point(to, ref)
         for step in range(1, 6):
@@ -384,6 +381,19 @@ class Tab:
             if frame is self.frames.page or before == (x, y):
                 break
             before = x, y
+            await asyncio.sleep(0.05)
+        return x, y
+
+    async def _pointed(self, ref: str) -> tuple[float, float]:
+        """Point at an element; where. In a frame the browser may still send the pointer to where things were before
+        they were scrolled, so it is pointed again until the element is under it.
+        """
+        for _ in range(20):
+            x, y = await self._point(ref)
+            await self._mouse("mouseMoved", x, y)
+            within_page = self.frames.of(ref) is self.frames.page
+            if within_page or (await said(self.frames, f"hovered({js(ref)})", ref))["hovered"]:
+                break
             await asyncio.sleep(0.05)
         return x, y
 
