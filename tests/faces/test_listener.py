@@ -14,8 +14,8 @@ import uvicorn
 from angelia.channels.webhooks import WebResponse
 from angelia.faces.gateway.server import GatewayServer
 from angelia.faces.listener.connection import bounded
-from angelia.faces.listener.serve import serve
-from angelia.faces.listener.unfinished import ListenerLimits, UnfinishedBodies
+from angelia.faces.listener.serve import Scope, Send, serve
+from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
 from angelia.service.app import App
 from angelia.service.chats.gateway import Gateway
 from angelia.service.chats.open_channel import wait
@@ -216,6 +216,28 @@ async def test_a_request_that_never_becomes_whole_is_ended(tmp_path: Path, sent:
         writer.write(sent)
         assert await ends(reader)
         await closed(writer)
+
+
+class _NoApp:
+    limits = ListenerLimits(head_s=3600)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("nobody asks for anything")
+
+
+@pytest.mark.parametrize("rounds", range(4))
+async def test_who_connects_as_the_listener_ends_is_let_go(rounds: int) -> None:
+    """Between the moment in which somebody is let in and the one in which this is known the loop goes round."""
+    port = free_port()
+    serving = asyncio.create_task(serve(_NoApp(), f"127.0.0.1:{port}"))
+    await listens(port, serving.done)
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:  # while the loop stands still
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        serving.cancel()
+        await asyncio.wait([serving])
+        with suppress(ConnectionResetError):
+            assert await asyncio.to_thread(client.recv, 1) == b""
 
 
 async def test_a_signal_that_never_becomes_whole_begins_nothing_and_is_said_in_the_log(tmp_path: Path) -> None:

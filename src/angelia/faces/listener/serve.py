@@ -1,7 +1,8 @@
 """Listens at an address for an ASGI application (https://asgi.readthedocs.io, HTTP 2.3), until cancelled."""
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
@@ -113,10 +114,25 @@ async def serve(
             f"The address {listen} cannot be had.", then="Does something listen there already?"
         ) from error
     finally:
-        for listening in getattr(server, "servers", ()):  # one that was cancelled leaves them open
-            listening.close()
-        for connection in list(server.server_state.connections):  # idle ones at once, others after their answer
-            connection.shutdown()
+        listeners = getattr(server, "servers", ())
+        try:
+            await _let_in(listeners)
+        finally:
+            for listening in listeners:  # one that was cancelled leaves them open
+                listening.close()
+            for connection in list(server.server_state.connections):  # idle ones at once, others after their answer
+                connection.shutdown()
+
+
+async def _let_in(listeners: Sequence[asyncio.Server]) -> None:
+    """Accept nobody any more, and have everybody who was accepted be known: asyncio goes round once until there is a
+    connection, and once more until its protocol hears of it. One whose listener is closed before is left open.
+    """
+    for listening in listeners:
+        for one in listening.sockets:
+            asyncio.get_running_loop().remove_reader(one.fileno())
+    for _ in range(2):
+        await asyncio.sleep(0)
 
 
 def _config(app: AsgiApp, address: tuple[str, int], front: ListenerFront) -> "uvicorn.Config":
