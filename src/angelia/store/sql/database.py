@@ -5,6 +5,7 @@ import logging
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ from angelia.store.sql.migrate import migrate, require_known
 from angelia.store.sql.numbers import SqliteNumbers
 from angelia.store.sql.schema import read_as_now
 from angelia.store.sql.tips import TipsJournal
+from angelia.store.sql.wal_stamp import wal_stamp
 from angelia.store.sql.wholeness import ends, integrity, lost, not_whole, require_whole
 from angelia.store.sql.worker_thread import JobFailed, WorkerThread
 
@@ -33,8 +35,10 @@ Job = Callable[[sqlite3.Connection], T]
 FILE = "angelia.db"
 _OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables, https://sqlite.org/stricttables.html."""
-POLL_S = 0.05
-"""How often another process's commits are looked for, while somebody waits."""
+_LOOKED_S = 0.05
+_RARELY_S = 0.2
+"""How long somebody who waits for another process's commits lets pass between two looks: at first, and once nothing
+has come for a while; most of what a look costs is to wake up for it."""
 _CHECK = "INSERT INTO words (words) VALUES ('integrity-check')"
 _TOGETHER = 1024
 """Writes in one transaction, at most."""
@@ -63,6 +67,9 @@ class Database:
             "angelia-writes", self._commit, most=_TOGETHER, at_rest=self.tips.sync
         )
         self._reads: WorkerThread[Job[object]] = WorkerThread("angelia-reads", self._look, most=1)
+        self._version = -1
+        self._wal: tuple[int, int, int] | None = None
+        """Its stamp from before that version was read."""
 
     @classmethod
     def open(cls, home: Path, *, clock: Clock = wall_clock, patience_s: float = 5.0) -> "Database":
@@ -151,11 +158,21 @@ class Database:
 
     async def data_version(self) -> int:
         """A number that changes when anybody, this process or another, has committed something."""
-        return cast("int", await self._reads.run(_data_version))
+        wal = wal_stamp(self.home / FILE)
+        version = cast("int", await self._reads.run(_data_version))
+        self._version, self._wal = version, wal
+        return version
 
-    async def next_commit(self, _: int, longest_s: float) -> None:
-        """Wait for so long: SQLite tells nobody of a commit, and a look is a read of shared memory."""
-        await asyncio.sleep(min(longest_s, POLL_S))
+    async def next_commit(self, after: int, longest_s: float) -> None:
+        """Wait for one, or for so long. SQLite tells nobody of a commit, but each is written into its write-ahead log:
+        to look at that file's time takes microseconds, where the number takes a round through a thread.
+        """
+        until, pause = time.monotonic() + longest_s, _LOOKED_S
+        while (left := until - time.monotonic()) > 0:
+            await asyncio.sleep(min(left, pause))
+            pause = min(2 * pause, _RARELY_S)
+            if after != self._version or self._wal is None or wal_stamp(self.home / FILE) != self._wal:
+                return
 
     async def faults(self) -> list[str]:
         """What SQLite finds wrong with the file, a sentence each."""

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 
 from angelia.core.errors import StoreClosed
 from angelia.core.principal import OWNER
-from angelia.faces.web.conversations.watched_conversation import BEAT_S, PageEvent
+from angelia.faces.web.conversations.beats import heard
+from angelia.faces.web.conversations.watched_conversation import PageEvent
 from angelia.store.log.transcript import Transcript
 
 _LOOK_S = 0.25
@@ -33,7 +34,7 @@ class HomeEvents:
                 news.clear()
                 place, changed = await self._transcript.changed(OWNER, place, _MOST_CHANGED)
                 yield PageEvent("home", {"changed": changed})
-                while not await _heard(news):
+                while not await heard(news):
                     yield PageEvent("beat", {})
         finally:
             self._readers.discard(news)
@@ -58,12 +59,3 @@ class HomeEvents:
                 version = now
                 for news in self._readers:
                     news.set()
-
-
-async def _heard(news: asyncio.Event) -> bool:
-    try:
-        async with asyncio.timeout(BEAT_S):
-            await news.wait()
-    except TimeoutError:
-        return False
-    return True

@@ -24,6 +24,7 @@ from angelia.engine.background import BackgroundWork
 from angelia.engine.calls import HandedOver
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, folding, waits_for_program
+from angelia.faces.web.conversations.beats import heard
 from angelia.faces.web.conversations.entry_view import EntryViews, View, media_view, question_view, where_view
 from angelia.service.conversation.open_questions import open_questions
 from angelia.service.conversation.session import Session
@@ -32,8 +33,6 @@ from angelia.store.log.transcript import Transcript
 from angelia.tools.people.todo import NAME as TODO
 from angelia.tools.people.todo import todos
 
-BEAT_S = 10.0
-"""How often somebody who hears nothing is told that there is nothing."""
 _MOST_PIECES = 2_000
 """Pieces that one stream may be behind; the oldest go, and the reader has them with the entry that they become."""
 
@@ -79,6 +78,7 @@ class WatchedConversation:
         self._begun_at: dict[CallId, int] = {}
         self._files: list[View] = []
         self._growing: list[View] = []
+        self._state: View | None = None
         self._readers: set[_Reader] = set()
         self._heeding: set[Callable[[], None]] = set()
         self._session: Session | None = None
@@ -134,7 +134,12 @@ class WatchedConversation:
         return self._files
 
     def state(self) -> View:
-        """Where it stands: the turn, what it waits for, what runs, what it cost."""
+        """Where it stands: the turn, what it waits for, what runs, what it cost; made once for all who read."""
+        if self._state is None:
+            self._state = self._now()
+        return self._state
+
+    def _now(self) -> View:
         return {
             "turn": {
                 "open": bool(self.turn.opened),
@@ -181,10 +186,7 @@ class WatchedConversation:
                 reader.news.clear()
                 for event in self._news_for(reader):
                     yield event
-                try:
-                    async with asyncio.timeout(BEAT_S):
-                        await reader.news.wait()
-                except TimeoutError:
+                while not await heard(reader.news):
                     yield PageEvent("beat", {})
         finally:
             self._readers.discard(reader)
@@ -295,6 +297,7 @@ class WatchedConversation:
         return len(self._session.log.entries) if self._session else len(self.entries)
 
     def _wake(self) -> None:
+        self._state = None
         for reader in self._readers:
             reader.news.set()
 

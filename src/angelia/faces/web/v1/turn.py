@@ -16,6 +16,7 @@ from angelia.engine import live
 from angelia.engine.background import BackgroundWork
 from angelia.engine.reply_text import words_of
 from angelia.engine.state import Turn, advance
+from angelia.faces.web.conversations.beats import heard
 from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.faces.web.v1.program_calls import ProgramCall, handed_over
 from angelia.faces.web.v1.refusals import ApiRefused
@@ -24,9 +25,6 @@ from angelia.service.conversation.session import Session
 
 _ASIDE = frozenset({"notice", "question"})
 """What is told on the way, and belongs to no answer."""
-
-BEAT_S = 10.0
-"""After how long somebody who hears nothing is told that there is nothing."""
 
 
 class Wrote(Struct, frozen=True):
@@ -196,10 +194,7 @@ class FollowedTurn:
                     self._news.clear()
                     if watched.trouble:
                         raise ApiRefused(503, "The answer cannot be had now.", watched.trouble, "The message is kept.")
-                    try:
-                        async with asyncio.timeout(BEAT_S):
-                            await self._news.wait()
-                    except TimeoutError:
+                    if not await heard(self._news):
                         yield Beat()
 
     async def ended(self) -> TurnResult:
