@@ -104,6 +104,9 @@ class Presences(Protocol):
     def held(self, connection: StoreConnection, leases: Sequence[LeaseEnd]) -> list[bool]:
         """Of each lease, whether who took it has it still."""
 
+    def left_ms(self, connection: StoreConnection, leases: Sequence[LeaseEnd]) -> list[int]:
+        """Of each lease, in how many milliseconds it ends unless it is renewed; 0 where that time is over."""
+
 
 class Ends(Protocol):
     """Where the log of each conversation ended, kept where losing the log does not lose it."""

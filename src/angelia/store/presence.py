@@ -67,6 +67,11 @@ class Presence:
     def _holds(self, presence: str, clock: str, expires: int) -> bool:
         return clock == boot_id() and boottime_ms() < expires and is_alive(self._folder, presence)
 
+    def left_ms(self, _: StoreConnection, leases: Sequence[LeaseEnd]) -> list[int]:
+        """See `store.port.Presences`; what was taken after another start is over."""
+        now = boottime_ms()
+        return [max(expires - now, 0) if clock == boot_id() else 0 for _, clock, expires in leases]
+
     def close(self) -> None:
         """Say that this process is done."""
         if self._name:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from angelia.core.crash import crash_point
 from angelia.core.errors import Fenced, StoreError
 from angelia.core.version import PACKAGE_VERSION
-from angelia.service.cluster.shares import next_look_ms, seen_free, shares_of
+from angelia.service.cluster.shares import PartsSeenFree, shares_of
 from angelia.store.log.holdings import Holdings
 from angelia.store.log.lease import HeldElsewhere
 from angelia.store.port import LogStore
@@ -60,7 +60,7 @@ class Membership:
         self._deps = deps
         self._holdings = Holdings(deps.db)
         self._had: list[str] = []
-        self._free_since: dict[str, float] = {}
+        self._seen_free = PartsSeenFree("")
         self._finishing: asyncio.Task[None] | None = None
         self.name = ""
 
@@ -78,7 +78,7 @@ class Membership:
                 await self._holdings.take(machine_lease(name), self._deps.db.presence.here)
             except HeldElsewhere:
                 continue
-            self.name = name
+            self.name, self._seen_free = name, PartsSeenFree(name)
         await self._deps.machines.forget(self.name)
         await self._tell()
 
@@ -99,7 +99,7 @@ class Membership:
                     await self._look()
                 except StoreError as error:
                     logger.warning("who has which part of the work cannot be looked at: %s", error)
-                await asyncio.sleep(next_look_ms(self._free_ms()) / 1000)
+                await asyncio.sleep(self._seen_free.next_look_ms(time.monotonic()) / 1000)
             await telling
         finally:
             telling.cancel()
@@ -123,16 +123,12 @@ class Membership:
     async def _look(self) -> None:
         state = await self._deps.machines.state()
         self._deps.changed(state)
-        self._free_since = seen_free(self.name, state, self._free_since, time.monotonic())
-        shares = shares_of(self.name, state, self._free_ms())
+        self._seen_free.look(state, time.monotonic())
+        shares = shares_of(self.name, state, self._seen_free.free_ms(time.monotonic()))
         for name in shares.let_go:
             await self._let_go(name, _DELIVERY_S)
         await asyncio.gather(*(self._take(name) for name in shares.take & self._deps.parts.keys()))
         await self._drain(next((one.drain for one in state.machines if one.name == self.name), NO_DRAIN))
-
-    def _free_ms(self) -> dict[str, int]:
-        now = time.monotonic()
-        return {name: int((now - at) * 1000) for name, at in self._free_since.items()}
 
     async def _take(self, name: str) -> None:
         try:

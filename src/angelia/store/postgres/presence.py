@@ -23,8 +23,8 @@ from angelia.store.postgres.connection import PostgresConnection
 from angelia.store.postgres.faults import explained
 from angelia.store.presence import Presence
 
-TTL_MS = 5_000
-"""How long a lease holds without renewal: a machine that is cut off is replaced within this time."""
+TTL_MS = 4_500
+"""How long a lease holds without renewal: a machine that is cut off, or hangs, is replaced within five seconds."""
 CLOCK = "server"
 """By which clock leases end."""
 _AGAIN_S = 0.2
@@ -107,6 +107,11 @@ class PostgresPresence:
             clock == CLOCK and bool(presence) and now < expires and _number(presence) in living
             for presence, clock, expires in leases
         ]
+
+    def left_ms(self, connection: StoreConnection, leases: Sequence[LeaseEnd]) -> list[int]:
+        """See `store.port.Presences`; by the server's clock."""
+        (now,) = connection.execute(f"SELECT {_NOW}").fetchone()
+        return [max(expires - now, 0) if clock == CLOCK else 0 for _, clock, expires in leases]
 
     async def next_notice(self, after: int, longest_s: float) -> None:
         """Return once `heard` is not `after`, at the latest after so many seconds."""

@@ -31,7 +31,8 @@ class Machine(Struct, frozen=True):
 
 class ClusterPart(Struct, frozen=True):
     """What one machine holds for all: a channel, the clock. `machine` has it, or had it last where it is not `held`;
-    `given_up` says that it let go of it by itself.
+    `given_up` says that it let go of it by itself. `left_ms` is in how many milliseconds its lease ends unless it is
+    renewed: 0 where that was not done in time.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ClusterPart(Struct, frozen=True):
     since: int
     held: bool
     given_up: bool
+    left_ms: int
 
 
 class DrivenConversation(Struct, frozen=True):
@@ -117,7 +119,7 @@ class Machines:
             lease = leases.get(machine_lease(name))
             if lease and lease.held:
                 machines.append(Machine(name, lease.machine, lease.since, version, wants[name], load, drain))
-        nobody = ClusterPart("", "", 0, held=False, given_up=True)
+        nobody = ClusterPart("", "", 0, held=False, given_up=True, left_ms=0)
         wanted = sorted({part for one in machines for part in one.wants})
         return ClusterState(tuple(machines), tuple(leases.get(part) or replace(nobody, name=part) for part in wanted))
 
@@ -125,10 +127,11 @@ class Machines:
         """Those that were ever taken, by their names; as the one who holds it, a machine's own names its process."""
         query = f"{_LEASES} WHERE conversation IN ({', '.join('?' * len(names))})"
         rows = connection.execute(query, names).fetchall() if names else []
-        held = self._db.presence.held(connection, [(presence, clock, end) for _, _, presence, clock, end, _ in rows])
+        ends = [(presence, clock, end) for _, _, presence, clock, end, _ in rows]
+        held, left_ms = self._db.presence.held(connection, ends), self._db.presence.left_ms(connection, ends)
         return {
-            name: ClusterPart(name, holder, since, is_held, given_up=not presence)
-            for (name, holder, presence, _, _, since), is_held in zip(rows, held, strict=True)
+            name: ClusterPart(name, holder, since, is_held, given_up=not presence, left_ms=left)
+            for (name, holder, presence, _, _, since), is_held, left in zip(rows, held, left_ms, strict=True)
         }
 
     def _driven(self, connection: StoreConnection) -> list[DrivenConversation]:
