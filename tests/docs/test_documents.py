@@ -50,7 +50,8 @@ NOT_OURS = {
 @cache
 def our_programs() -> frozenset[str]:
     tops = ("src", "tests", "bench", "docs", "examples")
-    return frozenset(str(file.relative_to(ROOT)) for top in tops for file in (ROOT / top).rglob("*.py"))
+    files = [*ROOT.glob("*.py"), *(file for top in tops for file in (ROOT / top).rglob("*.py"))]
+    return frozenset(str(file.relative_to(ROOT)) for file in files)
 
 
 @pytest.mark.parametrize("path", documents(), ids=by_name)

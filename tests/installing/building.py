@@ -46,7 +46,7 @@ def build_changed(folder: Path, version: str, changes: Mapping[str, tuple[str, s
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place)
         shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("pyproject.toml", "README.md", "LICENSE"):
+        for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
             shutil.copy(ROOT / name, copy)
         replace(copy / "pyproject.toml", f'version = "{NOW}"', f'version = "{version}"')
         replace(copy / "src/angelia/core/version.py", f'"{NOW}"', f'"{version}"')

@@ -1,10 +1,12 @@
 """The wheel stands alone: in an environment of its own it answers, and what it advises there works there."""
 
+import email
 import os
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -164,3 +166,34 @@ def test_the_pure_part_of_the_suite_passes_against_it(environment: Path, tmp_pat
         **{**os.environ, "PYTHONPATH": str(beside)},
     )
     assert re.search(r"\d{3,} passed", said)
+
+
+@pytest.mark.soak(every=4)
+@pytest.mark.parametrize(
+    ("origin", "home"),
+    [
+        ("https://me:key@git.example.org:8443/people/angelia.git", "https://git.example.org:8443/people/angelia"),
+        ("git@example.org:people/angelia.git", "https://example.org/people/angelia"),
+        ("ssh://git@git.example.org:2222/people/more/angelia/", "https://git.example.org/people/more/angelia"),
+        ("https://example.org/angelia", "https://example.org/angelia"),
+        ("/srv/angelia.git", ""),
+        ("http://localhost/angelia", ""),
+        ("", ""),
+    ],
+)
+def test_its_links_are_those_of_the_place_that_it_was_cloned_from(origin: str, home: str, tmp_path: Path) -> None:
+    copy = tmp_path / "angelia"
+    (copy / "src/angelia").mkdir(parents=True)
+    (copy / "src/angelia/__init__.py").touch()
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    run("git", "init", "--quiet", copy)
+    if origin:
+        run("git", "-C", copy, "remote", "add", "origin", origin)
+    run(UV, "build", "--quiet", "--out-dir", tmp_path / "dist", copy)  # the wheel out of the source distribution
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        (name,) = (one for one in packed.namelist() if one.endswith(".dist-info/METADATA"))
+        head = email.message_from_bytes(packed.read(name))
+    told = [f"Homepage, {home}", f"Source, {home}", f"Issues, {home}/issues"] if home else []
+    assert head.get_all("Project-URL", []) == told
