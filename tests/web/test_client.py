@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from angelia.client.answers import TakenBackMessage
 from angelia.client.client import ApiClient, ApiError
 from angelia.faces.web.api.api_description import WORDS, openapi
 from angelia.testing.model.server import ModelServer
-from angelia.testing.model.steps import call, say
+from angelia.testing.model.steps import call, hang, say
 from tests.web.visitor import opened, visiting
 
 pytestmark = pytest.mark.anyio
@@ -52,6 +53,42 @@ async def test_a_program_speaks_follows_and_answers_a_question(tmp_path: Path) -
             assert await later.stop(own) is False
             assert (await later.upload("a.txt", b"eggs")).size == 4
             assert "days" in await later.get("/api/usage", days=1)
+
+
+async def test_a_message_that_waits_is_taken_back_by_its_number_and_no_request_carries_it(tmp_path: Path) -> None:
+    """What is named by an @ comes again with its words; what came beside them is brought again."""
+    (work := Path(farm(tmp_path))).joinpath("eggs.csv").write_text("12")
+    async with (
+        ModelServer([hang()]) as model,
+        opened(tmp_path, model.base_url) as app,
+        visiting(app) as page,
+        ApiClient(page.address) as client,
+    ):
+        await client.log_in(await page.door.link())
+        own = await client.begin(folder=str(work))
+        beds = (await client.upload("beds.csv", b"a,b")).id
+        await client.say(own, "Which colour?")
+        said: list[int] = []
+        async for event in client.follow(own):
+            if event.data.get("kind") == "ModelAsked":
+                await client.say(own, "In red.", arrival="queue")
+                await client.say(own, "As in @eggs.csv", files=(beds,), arrival="queue")
+            said += [event.seq] * (event.data.get("kind") == "UserSaid")
+            if len(said) == 3:
+                break
+        began, red, eggs = said
+        assert await client.take_back(own, eggs) == TakenBackMessage("As in @eggs.csv", ["beds.csv"])
+        for seq, why in ((began, "is read already"), (eggs, "No message of yours waits"), (999, "No message of yours")):
+            with pytest.raises(ApiError, match=why) as refused:
+                await client.take_back(own, seq)
+            assert refused.value.status == 409
+        assert (await page.post(f"/api/conversations/{own}/entries/x/take-back")).status_code == 409
+        assert (await client.take_back(own, red)).text == "In red."
+        await client.stop(own)
+        told = await page.until(own, "TurnClosed")
+        assert [one["said"] for one in told if one["kind"] == "MessageTakenBack"] == [eggs, red]
+        assert [one["heard"] for one in told if one["kind"] == "ModelAsked"] == [[began]]
+        assert not (await client.conversation(own)).turn.open
 
 
 async def test_a_stream_goes_on_where_its_server_ended(tmp_path: Path) -> None:

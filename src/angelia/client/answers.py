@@ -151,6 +151,15 @@ class StoredMessage(Struct, frozen=True):
     new: bool = False
 
 
+class TakenBackMessage(Struct, frozen=True):
+    """What it said, and the names of files that came with it and are not named in its words by an @: to say it anew,
+    they are brought again.
+    """
+
+    text: str
+    files: list[str]
+
+
 class StoredUpload(Struct, frozen=True):
     """A file that was brought; a message names it by its id."""
 

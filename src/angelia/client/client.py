@@ -30,6 +30,7 @@ from angelia.client.answers import (
     StoppedTurn,
     StoredMessage,
     StoredUpload,
+    TakenBackMessage,
 )
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import sortable_id
@@ -142,6 +143,14 @@ class ApiClient:
         """Say something; it is stored when this returns. The same `key` again changes nothing."""
         body = {"text": text, "key": key or sortable_id(), "files": list(files), "arrival": arrival}
         return await self._write(f"{_at(own)}/messages", body, StoredMessage)
+
+    async def take_back(self, own: str, seq: int) -> TakenBackMessage:
+        """Take back a message of yours that waits to be read, by its entry number; no request carries it.
+
+        Raises:
+            ApiError: it is read already, or no message of yours waits under this number (409).
+        """
+        return await self._write(f"{_at(own)}/entries/{seq}/take-back", {}, TakenBackMessage)
 
     async def answer(
         self,

@@ -87,6 +87,51 @@ def test_a_message_that_was_taken_back_says_so(chrome: Browser, fake: FakeServer
     leave(page)
 
 
+def test_a_message_that_waits_is_taken_back_into_an_empty_composer(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    """By its button, which is at no other message; a draft is not written over, and why it is not had is said."""
+    log = [
+        said(1, "Count.", arrival="queue"),
+        said(2, "In red.", heard_at_step=0, arrival="queue"),
+        said(3, "In blue.", heard_at_step=0, arrival="queue", who="telegram:4711"),
+    ]
+    page = _talk(chrome, fake, address, log)
+    pen, told = page.locator("#pen"), page.get_by_role("region", name="What was just done")
+    button = page.get_by_role("button", name="Take back this message", exact=True)
+    expect(page.locator(".log li[data-key='said:k2']").get_by_role("button")).to_have_accessible_name(
+        "Take back this message"
+    )
+    expect(button).to_have_count(1)
+    assert page.locator(".log .fate").all_inner_texts() == ["", *["stored; it is read after this turn"] * 2]
+    pen.fill("half a thought")
+    button.press("Enter")
+    expect(told).to_contain_text("Send what you are writing first")
+    assert (pen.input_value(), fake.writes) == ("half a thought", [])
+    pen.fill("")
+    answers: list[tuple[int, object]] = [
+        (409, {"error": {"what": "This message is read already.", "why": "", "then": "Stop the turn."}}),
+        (200, {"text": "In red.", "files": ["beds.csv"]}),
+    ]
+    fake.act = lambda path, body: answers.pop(0) if path.endswith("/take-back") else None
+    button.press("Enter")
+    expect(told).to_contain_text("This message is read already. Stop the turn.")
+    expect(pen).to_have_value("")
+    button.dispatch_event("click", {"detail": 2})  # the second of two quick presses
+    button.click()
+    expect(told).to_contain_text("Taken back. Attach again: beds.csv")
+    expect(pen).to_have_value("In red.")
+    expect(pen).to_be_focused()
+    assert [path for path, _ in fake.writes] == [f"/api/conversations/{TALK}/entries/2/take-back"] * 2
+    fake.append(TALK, fact(4, "MessageTakenBack", said=2, by="owner"))
+    expect(button).to_have_count(0)
+    fate = page.locator(".log li[data-key='said:k2'] .fate")
+    expect(fate).to_have_text("taken back")
+    fake.append(TALK, fact(5, "ModelAsked", heard=[2], step=1))
+    expect(fate).to_have_text("read at step 1")
+    leave(page)
+
+
 def test_after_a_cut_the_page_equals_the_log(chrome: Browser, fake: FakeServer, address: str) -> None:
     """Facts that came while nobody listened are asked for by the last place that was taken; none comes twice."""
     page = _talk(chrome, fake, address, [said(1, "Count.")])

@@ -9,14 +9,14 @@ from tests.web.page.test_files import SOURCES
 @pytest.mark.parametrize(
     ("text", "smaller"),
     [
-        ("const a = 1;\nconst b = a + 2;\n", "const a=1;const b=a+2;"),
-        ("// says what for\nconst a = /** @type {any} */ (b);", "const a=(b);"),
+        ("const a = 1;\nconst b = a + 2;\n", "let a=1;let b=a+2;"),
+        ("// says what for\nconst a = /** @type {any} */ (b);", "let a=(b);"),
         ("if (a) return b;\nelse throw new C(d);", "if(a)return b;else throw new C(d);"),
         ("let a = 1\nlet b\n(c)", "let a=1\nlet b\n(c)"),
-        ("const a = () => {\n  b();\n}\nc()", "const a=()=>{b();}\nc()"),
+        ("const a = () => {\n  b();\n}\nc()", "let a=()=>{b();}\nc()"),
         ("a = b + +c - -d;", "a=b+ +c- -d;"),
         ('\'a  // b\' + "c  /* d\\" */"', '\'a  // b\'+"c  /* d\\" */"'),
-        ("const a = /[/\"'`]  x/g.test(b) / 2 / c;", "const a=/[/\"'`]  x/g.test(b)/2/c;"),
+        ("const a = /[/\"'`]  x/g.test(b) / 2 / c;", "let a=/[/\"'`]  x/g.test(b)/2/c;"),
         ("return /  /;", "return/  /;"),
         ("a(/  /, b[0] / 2, (c) / 3)", "a(/  /,b[0]/2,(c)/3)"),
         ("`a  b ${c + { d: 1 }.d} e`", "`a  b ${c+{d:1}.d} e`"),

@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.examples import TIMES
 from tests.web.page.fake import FakeServer
-from tests.web.page.garden import CHART, SECOND, TALK, state
+from tests.web.page.garden import CHART, SECOND, TALK, said, state
 from tests.web.page.visits import axe, barriers, leave, visit, wider_than_its_window
 
 pytestmark = [pytest.mark.real("chromium"), pytest.mark.real("npm"), pytest.mark.slow]
@@ -105,7 +105,7 @@ def test_what_was_just_done_is_told_within_a_landmark_and_commands_in_it_as_such
 
 
 def test_a_choice_and_an_ended_turn_have_no_barrier(chrome: Browser, fake: FakeServer, address: str) -> None:
-    """A question with choices; a turn that ended without an answer; who has to log in."""
+    """A question with choices; a turn that ended without an answer; a message that waits, and can be taken back."""
     question = {
         **SECOND,
         "asks": "choice",
@@ -126,12 +126,14 @@ def test_a_choice_and_an_ended_turn_have_no_barrier(chrome: Browser, fake: FakeS
             "tone": "warning",
         }
     )
+    fake.entries[TALK].append(said(32, "And in red.", heard_at_step=0, arrival="queue"))
     source = axe()
     page = visit(chrome, f"{address}/#/c/{TALK}", reduced_motion="reduce", color_scheme="light")
     page.wait_for_selector(".ask >> text=The south bed")
     expect(page.locator(".ask .pic img")).to_have_js_property("complete", value=True)
     _look(page, source, "choice", 320)
     page.get_by_role("button", name="The north bed").wait_for()
+    expect(page.get_by_role("button", name="Take back this message")).to_be_attached()
     leave(page)
 
 

@@ -98,13 +98,15 @@ class Session:
         crash_point("say.committed")
         return bool(added)
 
-    async def take_back(self, address: e.Address, by: Principal = OWNER) -> e.UserSaid | None:
-        """Take back the newest message from there that waits behind an open turn, and return it; None where none does,
-        or a request carried it in this very moment.
+    async def take_back(self, which: e.Address | int, by: Principal = OWNER) -> e.UserSaid | None:
+        """Take back a message of theirs that waits behind an open turn, and return it: the one of this entry number,
+        through whichever door it came, or the newest from an address. None where no such one waits, or a request
+        carried it in this very moment.
         """
-        waiting = [one for one in self.log.entries if can_be_taken_back(self.turn, one.seq)]
-        theirs = [(one.seq, one.fact) for one in waiting if isinstance(one.fact, e.UserSaid)]
-        seq, said = next(((seq, said) for seq, said in reversed(theirs) if said.address == address), (0, None))
+        turn, entries = self.turn, self.log.entries
+        waiting = [(one.seq, entries[one.seq - 1].fact) for one in turn.unread if can_be_taken_back(turn, one.seq)]
+        theirs = [(seq, said) for seq, said in reversed(waiting) if isinstance(said, e.UserSaid) and said.sender == by]
+        seq, said = next(((seq, said) for seq, said in theirs if which in (seq, said.address)), (0, None))
         if said is None:
             return None
         await self.log.append(e.MessageTakenBack(seq, by))

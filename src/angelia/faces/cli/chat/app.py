@@ -35,10 +35,10 @@ from angelia.faces.cli.chat.long_calls import tell_of_long_calls
 from angelia.faces.cli.chat.open_choice import YES_OR_NO, OpenChoice
 from angelia.faces.cli.chat.own_commands import OwnCommands, own_command
 from angelia.faces.cli.chat.screen import Screen
-from angelia.faces.cli.chat.taken_back import name_of, to_be_written_anew
 from angelia.faces.cli.daily_upkeep import tidied
 from angelia.faces.cli.open_conversation import session_for
 from angelia.faces.words.questions import NewMessage, No, Yes, meant
+from angelia.faces.words.taken_back import name_of, to_be_written_anew
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
 from angelia.policy.approvers import owner_at
 from angelia.sandboxes.registry import ELSEWHERE, works_here

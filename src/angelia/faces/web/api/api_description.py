@@ -81,6 +81,10 @@ WORDS: Mapping[str, RouteWords] = {
         a.StoredMessage,
         status=202,
     ),
+    f"POST {_ONE}/entries/{{seq}}/take-back": RouteWords(
+        "Take back a message of yours that waits to be read; no request carries it. 409 where it is read already.",
+        gives=a.TakenBackMessage,
+    ),
     f"POST {_ONE}/answers": RouteWords("Answer a question.", PageAnswer),
     f"POST {_ONE}/stop": RouteWords("Stop the running turn.", gives=a.StoppedTurn),
     f"POST {_ONE}/work/{{call}}/stop": RouteWords("Stop what a call left running."),

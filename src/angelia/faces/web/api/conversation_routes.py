@@ -19,6 +19,7 @@ from angelia.faces.web.asgi.routes import Route
 from angelia.faces.web.asgi.server_sent_events import event_stream, last_seen
 from angelia.faces.web.conversations.commands import page_command
 from angelia.faces.web.conversations.entry_view import PICTURE
+from angelia.faces.web.conversations.taken_back import taken_back
 from angelia.faces.web.conversations.uploads import Uploads
 from angelia.faces.web.conversations.watched_conversation import PageEvent
 from angelia.faces.web.conversations.web_conversations import WebConversations
@@ -85,6 +86,7 @@ class ConversationRoutes:
             Route("GET", f"{at}/media/{{seq}}/{{part}}", RouteGuard.LOGIN, self._media),
             Route("GET", f"{at}/names", RouteGuard.LOGIN, self._names),
             Route("POST", f"{at}/messages", RouteGuard.WRITE, self._say),
+            Route("POST", f"{at}/entries/{{seq}}/take-back", RouteGuard.WRITE, self._take_back),
             Route("POST", f"{at}/answers", RouteGuard.WRITE, self._answer),
             Route("POST", f"{at}/stop", RouteGuard.WRITE, self._stop),
             Route("POST", f"{at}/work/{{call}}/stop", RouteGuard.WRITE, self._stop_work),
@@ -166,6 +168,11 @@ class ConversationRoutes:
             parts.insert(0, Text(given.text))
         new = await self._conversations.say(own, parts, given.key, arrival, forwarded=forwarded)
         return json_response({"stored": True, "new": new}, 202)
+
+    async def _take_back(self, request: RouteRequest) -> RouteResponse:
+        session, given = await self._conversations.session(await self._id(request)), request.found["seq"]
+        seq = int(given) if given.isdecimal() and len(given) < 10 else 0
+        return json_response(await taken_back(session, seq, request.principal))
 
     async def _answer(self, request: RouteRequest) -> RouteResponse:
         own, given = await self._id(request), await request.json(PageAnswer)

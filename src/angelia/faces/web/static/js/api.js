@@ -46,8 +46,6 @@ async function ask(method, path, body, type, signal) {
 export const get = (path, signal) => ask("GET", path, null, "", signal);
 /** @param {string} path @param {object} [body] */
 export const post = (path, body = {}) => ask("POST", path, JSON.stringify(body), "application/json");
-/** @param {string} path @param {object} body */
-export const put = (path, body) => ask("PUT", path, JSON.stringify(body), "application/json");
 /** Bytes of a file; the answer is what the server made of it. @param {Blob} blob @param {string} name */
 export const upload = (blob, name) => ask("POST", `/api/uploads?name=${encodeURIComponent(name)}`, blob, "application/octet-stream");
 

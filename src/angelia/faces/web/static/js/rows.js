@@ -1,4 +1,5 @@
 // How each item of a conversation looks on the spine.
+import { at, post, saidBy } from "./api.js";
 import { Component, html, names } from "./html.js";
 import { Icon, State } from "./icons.js";
 import { Media } from "./media.js";
@@ -36,26 +37,58 @@ const NODES = {
 /** Words and files of somebody's message. @param {any[]} parts @param {string} id */
 export const parts = (parts, id) => parts.map((part) => (part.media ? html`<${Media} id=${id} file=${part} />` : html`<div class="text">${part.nodes ? html`<${Nodes} nodes=${part.nodes} />` : html`<p class="raw">${part.text}</p>`}</div>`));
 
-/** @param {any} entry @param {boolean} turn */
-const fate = (entry, turn) => (entry.step > 1 ? `read at step ${entry.step}` : entry.gone ? "taken back" : entry.arrival === "queue" && turn ? "stored; it is read after this turn" : "");
+/** Whether it is read after this turn. @param {any} entry @param {boolean} turn */
+const queued = (entry, turn) => turn && entry.arrival === "queue" && !entry.step && !entry.gone;
 
-/** A message of one's own with which a turn began. @param {any} entry */
-const mine = (entry) => entry.kind === "UserSaid" && (entry.who === "owner" || !entry.who) && entry.seq > 0 && !(entry.step > 1);
+/** @param {any} entry @param {boolean} turn */
+const fate = (entry, turn) => (entry.step > 1 || (entry.step && entry.gone) ? `read at step ${entry.step}` : entry.gone ? "taken back" : queued(entry, turn) ? "stored; it is read after this turn" : "");
+
+/** Of one's own, what waits is taken back, and that with which a turn began is said otherwise. @param {any} entry @param {string} id @param {boolean} turn */
+function own(entry, id, turn) {
+  if (entry.kind !== "UserSaid" || (entry.who || "owner") !== "owner" || entry.seq < 1 || entry.step > 1 || entry.gone) return;
+  if (queued(entry, turn)) return html`<button class="b" aria-label="Take back this message" onClick=${(/** @type {MouseEvent} */ event) => event.detail < 2 && takeBack(entry, id)}>Take back</button>`;
+  return html`<button class="b bare sq" aria-label="Say this otherwise" title="Say this otherwise, in a fork" onClick=${() => otherwise(entry)}><${Icon} name="pen" /></button>`;
+}
+
+/** Where one writes; nothing, and a word, if something is being written there. @param {string} [but] what may stand there */
+function emptyPen(but) {
+  const pen = /** @type {HTMLTextAreaElement} */ (document.getElementById("pen"));
+  if (pen.value.trim() && !(but && pen.value.startsWith(but))) return void toast("Send what you are writing first, or clear it.");
+  pen.focus(); // at once: a key that is held down presses no button again
+  return pen;
+}
+
+/** @param {HTMLTextAreaElement} pen @param {string} text */
+function typed(pen, text) {
+  pen.value = text;
+  pen.dispatchEvent(new Event("input", { bubbles: true }));
+  pen.focus();
+}
 
 /** Puts its words where one writes, as the command that says them otherwise. @param {any} entry */
 function otherwise(entry) {
-  const pen = /** @type {HTMLTextAreaElement} */ (document.getElementById("pen"));
-  if (pen.value.trim() && !pen.value.startsWith("/edit #")) return void toast("Send what you are writing first, or clear it.");
   const words = (entry.parts || []).map((/** @type {any} */ part) => part.text || "").filter(Boolean);
-  pen.value = `/edit #${entry.seq} ${words.join("\n\n")}`;
-  pen.dispatchEvent(new Event("input", { bubbles: true }));
-  pen.focus();
+  const pen = emptyPen("/edit #");
+  if (pen) typed(pen, `/edit #${entry.seq} ${words.join("\n\n")}`);
+}
+
+/** Puts its words where one writes, before what was typed meanwhile; who went elsewhere finds them in the log. @param {any} entry @param {string} id */
+async function takeBack(entry, id) {
+  const pen = emptyPen();
+  if (!pen) return;
+  try {
+    const { text, files } = await post(at(id, `/entries/${entry.seq}/take-back`));
+    if (pen.isConnected) typed(pen, text + pen.value);
+    if (files.length) toast(`Taken back. Attach again: ${files.join(", ")}`);
+  } catch (error) {
+    toast(saidBy(error));
+  }
 }
 
 /** @type {Record<string, (item: Item, id: string, turn: boolean) => any>} */
 const KINDS = {
   day: (item) => html`<p class="day">${dayName(item.at) === longDay(item.at) ? longDay(item.at) : `${dayName(item.at)}, ${longDay(item.at)}`}</p>`,
-  said: ({ data, at }, id, turn) => html`<div class="said"><h2 class="who"><b>${data.kind === "Occurred" ? "Schedule" : data.kind === "Delegated" ? "Task" : data.who === "owner" || !data.who ? "You" : data.who}</b><span>${door(data.door || "")}</span><span class="fate">${fate(data, turn)}</span>${mine(data) && html`<button class="b bare sq" aria-label="Say this otherwise" title="Say this otherwise, in a fork" onClick=${() => otherwise(data)}><${Icon} name="pen" /></button>`}<time>${clock(at)}</time></h2>${parts(data.parts || [], id)}</div>`,
+  said: ({ data, at }, id, turn) => html`<div class="said"><h2 class="who"><b>${data.kind === "Occurred" ? "Schedule" : data.kind === "Delegated" ? "Task" : data.who === "owner" || !data.who ? "You" : data.who}</b><span>${door(data.door || "")}</span><span class="fate">${fate(data, turn)}</span>${own(data, id, turn)}<time>${clock(at)}</time></h2>${parts(data.parts || [], id)}</div>`,
   text: ({ data }) => html`<h2 class="sr">Angelia</h2><div class="text"><${Nodes} nodes=${data.nodes} /></div>`,
   thought: ({ data }) => html`<details class="tool"><summary><${Icon} name="chevron" cls="chev" /><${Icon} name="thought" /><b>Thought</b><span class="say">${data.text}</span></summary><div class="inner"><p class="thinking">${data.text}</p></div></details>`,
   calls: ({ data, rev }, id) => html`<${Calls} calls=${[...data]} id=${id} rev=${rev} />`,
