@@ -57,7 +57,20 @@ async def test_long_lines_and_long_files_are_bounded(bench: ToolHarness) -> None
     text = await bench.said("read", path="f")
     assert len(text) <= CHARACTERS + 100
     assert "characters left out" in text
-    assert "more lines of 1000" in text
+    assert "more lines of 1,000" in text
+
+
+async def test_one_of_something_is_told_in_the_singular(bench: ToolHarness) -> None:
+    (bench.root / "folder").mkdir()
+    (bench.root / "folder/f").write_text("x")
+    assert (await bench.said("read", path="folder")).endswith("folder/ (1 entry)\nf\t1 byte")
+    assert (
+        await bench.said("read", CallStatus.ERROR, path="folder/f", offset=2)
+        == "The file has 1 line; there is no line 2."
+    )
+    assert "1 line, 1 byte" in await bench.said("write", path="folder/g", content="y")
+    (bench.root / "f").write_text("1\n2\n")
+    assert (await bench.said("read", path="f", limit=1)).endswith("(1 more line of 2: go on with offset=2)")
 
 
 async def test_a_picture_becomes_a_medium(bench: ToolHarness) -> None:

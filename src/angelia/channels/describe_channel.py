@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from angelia.channels.capabilities import FILES, As, Capabilities, Kind, NativeMethod, Never, Units, Way
+from angelia.core.counts import counted
 
 _COUNTED = {Units.UTF16: "characters", Units.CHARACTERS: "characters", Units.BYTES: "bytes"}
 
@@ -31,7 +32,9 @@ def channel_description(door: str, capabilities: Capabilities, link_hours: int =
     if missing := _missing(capabilities.ways):
         lines.append(f"Never: {'; '.join(missing)}.")
     if link_hours:
-        lines.append(f"A file that it does not take goes as a link instead, which ends after {link_hours} hours.")
+        lines.append(
+            f"A file that it does not take goes as a link instead, which ends after {counted(link_hours, 'hour')}."
+        )
     return "\n".join([*lines, _CONVENTION])
 
 

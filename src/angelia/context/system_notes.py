@@ -5,6 +5,7 @@ from typing import assert_never
 
 from angelia.core import ending as end
 from angelia.core.content import Text
+from angelia.core.counts import counted
 from angelia.core.entry import (
     AnyFact,
     BytesLetGo,
@@ -126,7 +127,8 @@ def note_of(fact: AnyFact) -> str:
             return about_work(fact)
         case BytesLetGo(pictures=pictures):
             what = "A picture" if len(pictures) == 1 else f"{len(pictures)} pictures"
-            return f"{what} of pages that nobody was sent went after {fact.hours} hours. Look again for new ones."
+            hours = counted(fact.hours, "hour")
+            return f"{what} of pages that nobody was sent went after {hours}. Look again for new ones."
         case WorkspaceMoved(workspace=workspace):
             return (
                 f"The folder in which you work was moved: it lies at {workspace} now, and earlier paths are old ones."

@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from angelia.core import ending as end
+from angelia.core.counts import counted
 from angelia.core.principal import OWNER
 
 _GO_ON = "Write “continue” to go on."
@@ -113,7 +114,9 @@ def sentence_in_chat(ending: end.Ending) -> str:
         case end.Cancelled():
             return "Stopped. What was done so far is kept; write to go on."
         case end.StepLimit(steps=steps):
-            return f"I stopped after {steps} steps, the limit for one turn. All that was done is kept. {_GO_ON}"
+            return (
+                f"I stopped after {counted(steps, 'step')}, the limit for one turn. All that was done is kept. {_GO_ON}"
+            )
         case end.BudgetSpent():
             return f"I stopped: as much as may be spent is spent. All that was done is kept. {_OPERATOR} allows more."
         case end.ModelUnknown():

@@ -10,6 +10,7 @@ from angelia.context.view import project
 from angelia.context.window_usage import contents, rows
 from angelia.core import entry as e
 from angelia.core.asked import shown_question
+from angelia.core.counts import counted
 from angelia.core.days import day_of
 from angelia.core.errors import BadInput
 from angelia.core.ids import short
@@ -130,7 +131,7 @@ async def status(port: CommandPort, _: str) -> CommandTable:
         ("mode", port.services.mode(session).value),
         ("used", " · ".join(used) or "nothing yet"),
     ]
-    listed += [("queued", f"{queued} messages")] if queued else []
+    listed += [("queued", counted(queued, "message"))] if queued else []
     listed += [("asked", shown_question(asked).title) for asked in questions]
     listed += [("home", str(port.services.home))] if port.may(CommandRight.OWNER) else []
     return CommandTable(tuple(listed))
@@ -270,7 +271,7 @@ async def fork(port: OpeningPort, number: str) -> OtherConversation:
     made = await fork_conversation(services.transcript, before.conversation, at, services.clock, asked=port.asked)
     session = await port.open(made)
     count, former = len(session.log.entries), short(before.conversation)
-    return OtherConversation(session, f"A fork with the first {count} entries. The former one: /resume {former}")
+    return OtherConversation(session, f"A fork with {counted(count, 'entry')}. The former one: /resume {former}")
 
 
 async def _forked_before(port: OpeningPort) -> Session | None:

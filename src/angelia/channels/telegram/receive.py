@@ -17,6 +17,7 @@ from angelia.channels.telegram.payloads import (
     TelegramUser,
     Update,
 )
+from angelia.core.counts import counted
 from angelia.core.entry import Address
 
 _UNREADABLE = {
@@ -253,7 +254,7 @@ def _words(message: TelegramMessage) -> str:
 def _place(message: TelegramMessage) -> str:
     place = message.location
     assert place is not None
-    moving = f", shared for {place.live_period // 60} minutes while it moves" if place.live_period else ""
+    moving = f", shared for {counted(place.live_period // 60, 'minute')} while it moves" if place.live_period else ""
     return f"Location: {place.latitude}, {place.longitude}{moving}"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from angelia.core.content import CallStatus, Content, Media, Text, ToolCall
+from angelia.core.counts import counted
 from angelia.core.entry import ToolFinished
 from angelia.core.errors import UNREADABLE
 from angelia.core.text import one_line
@@ -36,7 +37,7 @@ def _process(given: Mapping[str, Any]) -> str:
 
 def _todo(given: Mapping[str, Any]) -> str:
     items = given.get("items")
-    return f"note the plan ({len(items)} items)" if isinstance(items, list) else "note the plan"
+    return f"note the plan ({counted(len(items), 'item')})" if isinstance(items, list) else "note the plan"
 
 
 def _delegate(given: Mapping[str, Any]) -> str:

@@ -247,7 +247,7 @@ def _gone(fact: e.BytesLetGo | e.WordsErased | e.WorkspaceMoved | e.MessageTaken
     if isinstance(fact, e.WordsErased):
         return f"what somebody had said was erased from {counted(fact.count, 'entry')}"
     what = ", ".join(dict.fromkeys(one.what for one in fact.pictures))
-    return f"no longer kept after {fact.hours} hours, since nobody was sent, pinned or named it: {what}"
+    return f"no longer kept after {counted(fact.hours, 'hour')}, since nobody was sent, pinned or named it: {what}"
 
 
 def _child_ended(name: str, came: e.ChildEnd) -> TranscriptLine:

@@ -16,6 +16,7 @@ from angelia.channels.failures import ChannelError
 from angelia.channels.incoming import Confirmed, Envelope, IncomingMessage, Noticed, Pressed
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
+from angelia.core.counts import counted
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, BadInput, ConfigError, MissingPart, StoreError, no_file_left
 from angelia.core.ids import sortable_id
@@ -224,7 +225,7 @@ class Inbound:
         asked = e.DeliveryQueued(
             answer_id(session.conversation, envelope),
             envelope.address,
-            (Text(f"This reached me {minutes} minutes late. Do you still want an answer?"),),
+            (Text(f"This reached me {counted(minutes, 'minute')} late. Do you still want an answer?"),),
             QUESTION,
             sender.reply_to or envelope.message,
             (e.QuestionChoice("Yes, answer it", yes), e.QuestionChoice("No", no)),

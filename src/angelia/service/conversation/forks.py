@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.ids import NO_KEY, Clock, CommandKey, ConversationId, DeliveryId, new_conversation
 from angelia.core.principal import OWNER
@@ -55,7 +56,9 @@ async def fork_conversation(
         raise BadInput(f"This {what}, and cannot be forked.", then="Fork the conversation in which you speak.")
     last = (await transcript.summary(OWNER, source)).last_seq
     if at > last:
-        raise BadInput(f"It has {last} entries, and none of number {at}.", then="`angelia show --json` has them.")
+        raise BadInput(
+            f"It has {counted(last, 'entry')}, and none of number {at}.", then="`angelia show --json` has them."
+        )
     turn = await turn_at(transcript, source, at or last)
     if at:
         _demand_own_turn(turn, at)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput, StoreDamaged
 from angelia.core.ids import ConversationId
 from angelia.store.log import projections, word_index
@@ -42,7 +43,9 @@ async def verify(db: LogStore, blobs: BlobStore) -> list[str]:
     tips = db.tips.read()  # before the log, which is never behind it
     problems = await db.faults() + await db.read(lambda connection: look_at_log(connection, tips))
     if tips.unreadable:
-        problems.append(f"{tips.unreadable} lines of {TIPS} cannot be read; nothing of the log is lost by that.")
+        problems.append(
+            f"{counted(tips.unreadable, 'line')} of {TIPS} cannot be read; nothing of the log is lost by that."
+        )
     try:
         if not problems:  # what cannot be read cannot be derived from
             problems += await db.read(_look_at_projections)
@@ -289,7 +292,7 @@ async def _look_at_index(db: LogStore) -> list[str]:
         return [f"The full-text index is damaged ({said}); {_REBUILD}"]
     found, wanted = await db.read(lambda connection: (db.words.count(connection), word_index.count(connection)))
     if found != wanted:
-        return [f"The full-text index knows {found} of {wanted} entries; {_REBUILD}"]
+        return [f"The full-text index knows {found} of {counted(wanted, 'entry')}; {_REBUILD}"]
     return []
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from angelia.core.counts import counted
 from angelia.core.errors import StoreDamaged
 from angelia.core.ids import ConversationId
 from angelia.store.port import StoreConnection
@@ -77,5 +78,5 @@ def strays(connection: StoreConnection, tip: Tip) -> str:
         "SELECT coalesce(max(seq), 0) FROM entries WHERE conversation = ?", (tip.conversation,)
     ).fetchone()
     if not last:
-        return f"The conversation {tip.conversation} with its {tip.seq} entries is not there."
-    return f"The conversation {tip.conversation} had {tip.seq} entries, and has {last}."
+        return f"The conversation {tip.conversation} with {counted(tip.seq, 'entry')} is not there."
+    return f"The conversation {tip.conversation} had {counted(tip.seq, 'entry')}, and has {last}."

@@ -6,6 +6,7 @@ from typing import Annotated, Protocol
 from msgspec import Meta, Struct
 
 from angelia.core.content import CallStatus, Text
+from angelia.core.counts import counted
 from angelia.core.text import clean, shorten
 from angelia.policy.verdict import Effect, NoEffect, ReadPath
 from angelia.sandboxes.port import FileKind
@@ -101,7 +102,7 @@ def _lines(data: bytes, arguments: ReadArguments) -> ToolOutcome:
         return ToolOutcome((Text("(the file is empty)"),))
     first = arguments.offset
     if first > len(lines):
-        return ToolOutcome((Text(f"The file has {len(lines)} lines; there is no line {first}."),), CallStatus.ERROR)
+        return _no_line(first, len(lines))
     shown: list[str] = []
     left = CHARACTERS
     for number, line in enumerate(lines[first - 1 : first - 1 + arguments.limit], first):
@@ -123,12 +124,17 @@ async def _lines_of(chunks: AsyncIterator[bytes], arguments: ReadArguments) -> T
         chunks, first=first, most=arguments.limit, characters=CHARACTERS, line_characters=LINE_CHARACTERS
     )
     if not page.shown:
-        return ToolOutcome((Text(f"The file has {page.total} lines; there is no line {first}."),), CallStatus.ERROR)
+        return _no_line(first, page.total)
     return ToolOutcome((Text("\n".join([*page.shown, *_more(first + len(page.shown) - 1, page.total)])),))
 
 
+def _no_line(number: int, total: int) -> ToolOutcome:
+    return ToolOutcome((Text(f"The file has {counted(total, 'line')}; there is no line {number}."),), CallStatus.ERROR)
+
+
 def _more(last: int, total: int) -> list[str]:
-    return [f"… ({total - last} more lines of {total}: go on with offset={last + 1})"] if last < total else []
+    left = counted(total - last, "more line")
+    return [f"… ({left} of {total:,}: go on with offset={last + 1})"] if last < total else []
 
 
 async def _folder(resolved: str, context: ReadContext) -> str:
@@ -137,8 +143,8 @@ async def _folder(resolved: str, context: ReadContext) -> str:
     lines = []
     for entry in entries[:FOLDER_ENTRIES]:
         name = entry.path.rstrip("/").rpartition("/")[2]
-        size = f"\t{entry.size} bytes" if entry.kind is FileKind.FILE else ""
+        size = f"\t{counted(entry.size, 'byte')}" if entry.kind is FileKind.FILE else ""
         lines.append(f"{name}{marks.get(entry.kind, '')}{size}")
     if len(entries) > FOLDER_ENTRIES:
-        lines.append(f"… ({len(entries) - FOLDER_ENTRIES} more entries)")
-    return clean("\n".join([f"{resolved}/ ({len(entries)} entries)", *lines]))
+        lines.append(f"… ({counted(len(entries) - FOLDER_ENTRIES, 'more entry')})")
+    return clean("\n".join([f"{resolved}/ ({counted(len(entries), 'entry')})", *lines]))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from angelia.core.content import Text
+from angelia.core.counts import counted
 from angelia.policy.verdict import Effect, WritePath
 from angelia.tools.files.changes import diff_text, diffs_of, saved_note
 from angelia.tools.files.paths import judged, led
@@ -68,4 +69,4 @@ def _in_the_manner_of(old: str, new: str) -> str:
 
 def _measure(content: str) -> str:
     lines = content.count("\n") + (not content.endswith("\n") and content != "")
-    return f"{lines} line{'' if lines == 1 else 's'}, {len(content.encode())} bytes"
+    return f"{counted(lines, 'line')}, {counted(len(content.encode()), 'byte')}"

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from angelia.context.folded_media import folded_media
 from angelia.core.content import Text
+from angelia.core.counts import counted
 from angelia.core.entry import BytesLetGo
 from angelia.core.errors import NotFound
 from angelia.policy.verdict import Effect, NoEffect
@@ -53,7 +54,7 @@ class LookAgain:
             for entry in context.entries:
                 fact = entry.fact
                 if isinstance(fact, BytesLetGo) and any(one.sha256 == known.ref.sha256 for one in fact.pictures):
-                    why = f"Screenshots that nobody was sent are kept for {fact.hours} hours."
+                    why = f"Screenshots that nobody was sent are kept for {counted(fact.hours, 'hour')}."
                     raise NotFound(f"{named} is not stored any more.", why, "Look at the page again, with a picture.")
             raise NotFound(f"{named} is not stored any more.", then="Ask the person to send it again.")
         return ToolOutcome((Text(f"{known.name or 'It'}, once more:"), known.media))

@@ -69,9 +69,9 @@ class BothEnds:
         head = _cut_after(self._head[: self._most * 3 // 8])
         tail = _cut_before(self._tail[-(self._most * 5 // 8) :])
         lines = self.lines - head.count("\n") - tail.count("\n")
-        counted = f"{lines} of {self.lines + 1} lines, " if lines else ""
+        of_lines = f"{lines} of {self.lines + 1} lines, " if lines else ""
         where = f"; read {pointer} {way}" if pointer else ""
-        return f"{head}\n… ({counted}{self.characters - len(head) - len(tail)} characters left out{where}) …\n{tail}"
+        return f"{head}\n… ({of_lines}{self.characters - len(head) - len(tail)} characters left out{where}) …\n{tail}"
 
 
 def head_and_tail(text: str, most: int = SHOWN, *, pointer: str = "") -> str:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from angelia.core.content import CallStatus, Text
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput, MissingPart
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Effect, FetchUrl
@@ -96,7 +97,7 @@ def _headers(arguments: FetchArguments) -> dict[str, str]:
 
 async def _told(fetched: Fetched, find: str, context: FetchContext) -> ToolOutcome:
     status = CallStatus.ERROR if fetched.status >= 400 else CallStatus.OK
-    head = f"{fetched.url} (HTTP {fetched.status}, {_kind(fetched) or 'no type'}, {len(fetched.body)} bytes)"
+    head = f"{fetched.url} (HTTP {fetched.status}, {_kind(fetched) or 'no type'}, {counted(len(fetched.body), 'byte')})"
     if not fetched.body:
         return ToolOutcome((Text(f"{head}: empty."),), status)
     match look(fetched.body):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from angelia.core.content import Text
+from angelia.core.counts import counted
 from angelia.policy.verdict import Effect, ReadPath, WritePath
 from angelia.tools.files.changes import diffs_of
 from angelia.tools.files.paths import judged, led
@@ -80,5 +81,5 @@ class WorkerWrite:
         now = await file_now(context.sandbox, resolved)
         mode = now.mode if now else 0o644
         stands = await SeenFiles().write_verified(context.sandbox, resolved, arguments.content.encode(), mode=mode)
-        said = f"Wrote {path}: {len(stands)} bytes."
+        said = f"Wrote {path}: {counted(len(stands), 'byte')}."
         return ToolOutcome((Text(said),), diffs=diffs_of(path, words(now.data).text if now else "", words(stands).text))
