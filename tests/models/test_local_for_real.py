@@ -18,7 +18,8 @@ from angelia.core.content import Text, ToolCall
 from angelia.core.entry import StopReason
 from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
-from angelia.models.local.engine import DECIDING, LlamaEngine, LocalModel
+from angelia.models.local.chat import chat_beginning, introduction
+from angelia.models.local.engine import ANSWERING, DECIDING, LlamaEngine, LocalModel
 from angelia.models.local.provider import LocalProvider, local_profile
 from angelia.models.local.steps import static_chat
 from angelia.models.local.weights import window_of
@@ -60,19 +61,27 @@ async def test_a_wish_about_the_folder_begins_with_a_look_at_it(models: Path) ->
 
 
 @pytest.mark.anyio
-async def test_what_it_has_read_of_its_prompt_is_there_in_the_next_life(models: Path) -> None:
-    model = LocalModel(Path(smollm2()), small().window, models, tuple(static_chat()))
+async def test_what_it_has_read_of_its_prompts_is_there_in_the_next_life(models: Path) -> None:
+    model = LocalModel(Path(smollm2()), small().window, models)
+    talk = chat_beginning("Be brief and kind. " * 9, introduction("smollm2"))
+    beginnings = {DECIDING: static_chat(), ANSWERING: talk}
+    kept = {model.state(beginning) for beginning in beginnings.values()}
+    (models / "read").mkdir(exist_ok=True)
+    (models / "read" / f"{Path(smollm2()).stem}-of-an-older-version").touch()
     read = []
     for _ in range(2):  # two lives
         engine = LlamaEngine()
-        fields = {"messages": [*model.static, {"role": "user", "content": "Hi"}], "id_slot": DECIDING, "max_tokens": 1}
-        chunks = [chunk async for chunk in engine.run(model, {**fields, "stream_options": {"include_usage": True}})]
-        (used,) = [chunk["usage"] for chunk in chunks if chunk.get("usage")]
-        read.append(used["prompt_tokens"] - used["prompt_tokens_details"]["cached_tokens"])
-        assert model.state.stat().st_size > 100_000
-        model.state.chmod(0o400)
+        for slot, beginning in beginnings.items():
+            chat = [*beginning, {"role": "user", "content": "Hi"}]
+            fields = {"messages": chat, "id_slot": slot, "max_tokens": 1, "stream_options": {"include_usage": True}}
+            chunks = [chunk async for chunk in engine.run(model, beginnings, fields)]
+            (used,) = [chunk["usage"] for chunk in chunks if chunk.get("usage")]
+            read.append(used["prompt_tokens"] - used["prompt_tokens_details"]["cached_tokens"])
+        assert set((models / "read").iterdir()) == kept
+        for path in kept:
+            assert path.stat().st_size > 100_000
+            path.chmod(0o400)
     assert max(read) < 40, "what stands at the beginning of every prompt was read when the weights were loaded"
-    assert [one.name for one in (models / "read").iterdir()] == [model.state.name]
 
 
 @pytest.mark.anyio

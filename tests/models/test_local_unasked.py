@@ -120,7 +120,7 @@ class ScriptedEngine:
     def __init__(self, *texts: str) -> None:
         self.texts, self.asked = list(texts), list[Mapping[str, Any]]()
 
-    async def run(self, _: object, fields: Mapping[str, Any]) -> AsyncGenerator[Mapping[str, Any]]:
+    async def run(self, _: object, beginnings: object, fields: Mapping[str, Any]) -> AsyncGenerator[Mapping[str, Any]]:
         self.asked.append(fields)
         yield {"choices": [{"delta": {"content": self.texts.pop(0)}, "finish_reason": "stop"}]}
 

@@ -18,8 +18,8 @@ def wrote(path: str, content: str) -> StepDone:
     return StepDone("write", {"path": path, "content": content}, True, "Created.")
 
 
-def edited(old: str, new: str) -> StepDone:
-    return StepDone("edit", {"path": "a.txt", "old": old, "new": new}, True, "Edited.")
+def edited(old: str, new: str, path: str = "a.txt") -> StepDone:
+    return StepDone("edit", {"path": path, "old": old, "new": new}, True, "Edited.")
 
 
 FAILED = StepDone("shell", {"command": "x"}, False, "no\n[exit status 2]")
@@ -42,6 +42,18 @@ TOLD = (
         "In b.md change 400 to 500",
         f"I changed it: {HELD}\nWe have 500 euros.",
         "(400 still stands in b.md, elsewhere.)",
+    ),
+    (
+        (PLAN, edited("# Plan", "# Plan\nWe have 500 euros.", "b.md")),
+        "In b.md change 400 to 500",
+        "I changed it: # Plan\nWe have 500 euros.\nOn Friday.\nWe have 400 euros.",
+        "(400 still stands in b.md, elsewhere.)",
+    ),
+    (
+        (PLAN, edited("# Plan", "# Plan\nOn Monday.\nWe have 400 euros.", "b.md")),
+        "Make it Monday in b.md",
+        "I changed it: # Plan\nOn Monday.\nWe have 400 euros.\nOn Friday.\nWe have 400 euros.",
+        "(b.md holds this line more often than before: We have 400 euros.)",
     ),
     (
         (READ, edited("eggs", "käse")),
@@ -75,6 +87,7 @@ TOLD = (
 )
 
 HOLD = (
+    ((READ, edited("eggs", "eggs\nmilk")), "Add milk to a.txt", "a.txt now says:\neggs\nmilk\nmilk\nmilk cake"),
     ((wrote("c.txt", "yes\n"),), "Write yes into c.txt", "I wrote it. c.txt says: yes"),
     ((ran("cp a.txt c.txt"),), COPY, "a.txt was copied."),
     ((READ, wrote("c.txt", "eggs\nmilk\nmilk cake")), COPY, "c.txt holds:\neggs\nmilk\nmilk cake"),

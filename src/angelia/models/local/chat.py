@@ -72,6 +72,11 @@ async def chat_of(
     return chat.messages
 
 
+def chat_beginning(system: str, before: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """What stands at the beginning of the chat, whatever is said in it."""
+    return _Chat(system, before).messages
+
+
 class _Chat:
     """What was asked and found since the last answer is held back until it is clear how to put it."""
 

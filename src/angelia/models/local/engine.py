@@ -7,7 +7,7 @@ import secrets
 import shutil
 import tempfile
 import threading
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -36,22 +36,23 @@ Chunk = Mapping[str, Any]
 """One chunk of a completion in OpenAI's shape, or an `error`."""
 
 
-class LocalModel(Struct, frozen=True):
-    """A file of weights, the tokens that are read and written together, and how every prompt of theirs begins.
+Beginnings = Mapping[int, Sequence[Mapping[str, str]]]
+"""How the prompts of a slot begin: the chat that is read once for all of them."""
 
-    What was read of that is kept in `folder`.
+
+class LocalModel(Struct, frozen=True):
+    """A file of weights, and the tokens that are read and written together. What they have read of how prompts begin is
+    kept in `folder`.
     """
 
     weights: Path
     window: int
     folder: Path
-    static: tuple[Mapping[str, str], ...] = ()
 
-    @property
-    def state(self) -> Path:
-        """Where it is kept what these weights have read of `static`; of use to this very runtime alone."""
+    def state(self, beginning: Sequence[Mapping[str, str]]) -> Path:
+        """Where it is kept what these weights have read of a chat; of use to this very runtime alone."""
         facts = self.weights.stat()
-        known = (version("xllamacpp"), facts.st_size, facts.st_mtime_ns, self.window, self.static)
+        known = (version("xllamacpp"), facts.st_size, facts.st_mtime_ns, self.window, beginning)
         digest = hashlib.sha256(msgspec.json.encode(known)).hexdigest()[:16]
         return self.folder / "read" / f"{self.weights.stem}-{digest}"
 
@@ -64,8 +65,9 @@ class LlamaEngine:
         self._model: LocalModel | None = None
         self._server: Any = None
 
-    async def run(self, model: "LocalModel", fields: Mapping[str, Any]) -> AsyncGenerator[Chunk]:
-        """Complete a chat (`messages`) or a text (`prompt`) ; chunks come as they are made.
+    async def run(self, model: LocalModel, beginnings: Beginnings, fields: Mapping[str, Any]) -> AsyncGenerator[Chunk]:
+        """Complete a chat (`messages`) or a text (`prompt`) ; chunks come as they are made. Where the weights are not
+        loaded yet, the `beginnings` are read with them.
 
         Requests of all conversations wait for each other. Closing the generator stops the work within a second.
 
@@ -86,7 +88,7 @@ class LlamaEngine:
                 return True
             return False
 
-        work = loop.run_in_executor(self._thread, self._run, model, fields, take, stopped)
+        work = loop.run_in_executor(self._thread, self._run, model, beginnings, fields, take, stopped)
         work.add_done_callback(lambda _: chunks.put_nowait(None))
         try:
             while (chunk := await chunks.get()) is not None:
@@ -98,30 +100,31 @@ class LlamaEngine:
 
     def _run(
         self,
-        model: "LocalModel",
+        model: LocalModel,
+        beginnings: Beginnings,
         fields: Mapping[str, Any],
         take: Callable[[Chunk], bool],
         stopped: threading.Event,
     ) -> None:
         if stopped.is_set():
             return
-        server = self._loaded(model)
+        server = self._loaded(model, beginnings)
         complete = server.handle_chat_completions if "messages" in fields else server.handle_completions
         try:
             complete({"stream": True, "return_progress": True, "temperature": 0, **fields}, take)
         except (ValueError, RuntimeError) as error:  # a schema or a chat that the weights' template cannot take
             raise ModelError(Failure(FailureKind.HISTORY_REFUSED, said=str(error)[:500])) from error
 
-    def _loaded(self, model: "LocalModel") -> Any:
+    def _loaded(self, model: LocalModel, beginnings: Beginnings) -> Any:
         if self._server is None or self._model != model:
             self._server = None
-            self._server = _load(model)
+            self._server = _load(model, beginnings)
             self._model = model
         return self._server
 
 
-def _load(model: LocalModel) -> Any:
-    """Load weights (0.6 s for SmolLM2), with what they have read of `static` in an earlier life.
+def _load(model: LocalModel, beginnings: Beginnings) -> Any:
+    """Load weights (0.6 s for SmolLM2), with what they have read of `beginnings` in an earlier life.
 
     llama.cpp always opens a listener: a socket in a folder of ours alone, which asks for a key that nobody else has. It
     is how the state of a slot is taken and put back, and unlinked before anything else is asked.
@@ -140,6 +143,7 @@ def _load(model: LocalModel) -> Any:
         cpu.n_threads, cpu.poll = 1, 0  # faster than two on two shared cores, and the thread does not spin
     params.verbosity = -1
     params.warmup = False
+    params.fit_params = False  # that loads all of it twice, to find out what fits on a GPU
     params.offline = True
     params.ui = False
     params.endpoint_slots = True
@@ -154,42 +158,42 @@ def _load(model: LocalModel) -> Any:
         except RuntimeError as error:
             said = f"{model.weights} cannot be loaded: it is damaged, or of a kind that this llama.cpp does not know."
             raise ModelError(Failure(FailureKind.UNKNOWN_MODEL, said=said)) from error
-        if model.static:
-            _read_static(server, model, Path(folder), key)
+        _read(server, model, beginnings, Path(folder), key)
     return server
 
 
-def _read_static(server: Any, model: LocalModel, folder: Path, key: str) -> None:
-    """Have the beginning of every prompt read: from the disk, or now, and then it is kept for the next life.
+def _read(server: Any, model: LocalModel, beginnings: Beginnings, folder: Path, key: str) -> None:
+    """Have the beginnings of prompts read: from the disk, or now, and then they are kept for the next life.
 
-    The first word comes after 5 s instead of 32 with 1.5 billion weights on one core. Without room on the disk it is
+    The first word comes after 4 s instead of 32 with 1.5 billion weights on one core. Without room on the disk they are
     read each time.
     """
     import httpx2
 
-    kept, moved = model.state, folder / "state"
     transport = httpx2.HTTPTransport(uds=str(folder / "closed.sock"))
     with httpx2.Client(transport=transport, headers={"authorization": f"Bearer {key}"}, timeout=60.0) as client:
 
-        def slot(action: str) -> bool:
-            url = f"http://closed/slots/{DECIDING}?action={action}"
+        def done(action: str, slot: int, moved: Path) -> bool:
+            url = f"http://closed/slots/{slot}?action={action}"
             return client.post(url, json={"filename": moved.name}).status_code == 200
 
         try:
-            if kept.is_file():
-                moved.symlink_to(kept)
-                if slot("restore"):
-                    return
-                moved.unlink()
-            server.handle_chat_completions(
-                {"messages": list(model.static), "max_tokens": 1, "id_slot": DECIDING}, lambda _: False
-            )
-            if slot("save"):
-                kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                for older in kept.parent.glob(f"{model.weights.stem}-*"):
-                    older.unlink()
-                shutil.copyfile(moved, f"{kept}.part")
-                Path(f"{kept}.part").replace(kept)
+            for slot, beginning in beginnings.items():
+                kept, moved = model.state(beginning), folder / f"state-{slot}"
+                if kept.is_file():
+                    moved.symlink_to(kept)
+                    if done("restore", slot, moved):
+                        continue
+                    moved.unlink()
+                fields = {"messages": list(beginning), "max_tokens": 1, "id_slot": slot}
+                server.handle_chat_completions(fields, lambda _: False)
+                if done("save", slot, moved):
+                    kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    shutil.copyfile(moved, f"{kept}.part")
+                    Path(f"{kept}.part").replace(kept)
+            wanted = {model.state(beginning) for beginning in beginnings.values()}
+            for older in set((model.folder / "read").glob(f"{model.weights.stem}-*")) - wanted:
+                older.unlink()
         except (OSError, ValueError, RuntimeError, httpx2.HTTPError) as error:
             logger.info("What a model has read of its prompt is not kept: %s", error)
 

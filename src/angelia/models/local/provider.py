@@ -21,8 +21,8 @@ from angelia.core.ids import CallId
 from angelia.core.profile import Ability, Prices, Profile
 from angelia.core.text import clean
 from angelia.models.context import ProviderContext
-from angelia.models.local.chat import chat_of, introduction, named_wrongly
-from angelia.models.local.engine import ANSWERING, DECIDING, ENGINE, Chunk, LocalModel
+from angelia.models.local.chat import chat_beginning, chat_of, introduction, most_tokens, named_wrongly
+from angelia.models.local.engine import ANSWERING, DECIDING, ENGINE, Beginnings, Chunk, LocalModel
 from angelia.models.local.runtime import load_runtime
 from angelia.models.local.steps import (
     FOLDER,
@@ -47,6 +47,8 @@ from angelia.models.wires.decoding import refuse
 
 _STREAMED = {"stream_options": {"include_usage": True}}
 """Asked of every completion. No penalty on repetition: with one, SmolLM2 no longer quotes what it was given."""
+_MOST_KEPT = 200
+"""Tokens of instructions, at most, with which what was read of a talk's beginning is kept: those without notes."""
 MOST_OUTPUT = 1024
 """Tokens of one reply: a model this small that has not ended by then is repeating itself."""
 
@@ -104,7 +106,7 @@ class LocalSession:
 
     def __init__(self, profile: Profile, weights: Path, folder: Path, open_media: OpenMedia) -> None:
         self._profile = profile
-        self._model = LocalModel(weights, profile.window, folder, tuple(static_chat()))
+        self._model = LocalModel(weights, profile.window, folder)
         self._open = open_media
 
     async def ask(self, request: ModelRequest, credential: Credential) -> AsyncIterator[Piece]:
@@ -121,7 +123,7 @@ class LocalSession:
         usage, acts = Usage(), names_file(turn.wish)
         if not acts:
             chat = step_chat(turn, request.messages)
-            label = await self._written(chat, {"grammar": label_grammar(tools), "max_tokens": 3})
+            label = await self._written(request, chat, {"grammar": label_grammar(tools), "max_tokens": 3})
             usage, acts = label.usage, not label.text.startswith(SAY)
         if acts and "read" in tools:
             yield CallBegun("read")
@@ -135,11 +137,12 @@ class LocalSession:
     async def _step(self, request: ModelRequest, turn: CurrentTurn, tools: list[str]) -> AsyncGenerator[Piece]:
         """One step; words are told as they are made, and a call that had better not be made becomes another."""
         chat, act, spared = step_chat(turn, request.messages), len(turn.done) < MOST_STEPS, ""
+        begin = self._beginnings(request)
         while True:
             collected, told = _Collected(), 0
             fields = {"grammar": step_grammar(turn, tools, act=act), "max_tokens": MOST_OUTPUT}
             wanted = {**_STREAMED, "messages": chat, "id_slot": DECIDING, **fields}
-            async with contextlib.aclosing(ENGINE.run(self._model, wanted)) as chunks:
+            async with contextlib.aclosing(ENGINE.run(self._model, begin, wanted)) as chunks:
                 async for chunk in chunks:
                     collected.add(chunk)
                     if collected.text.startswith(_SAID):
@@ -169,10 +172,20 @@ class LocalSession:
         cut = collected.stop is StopReason.LENGTH
         yield _called(step, collected.usage, StopReason.LENGTH if cut else StopReason.TOOL_CALLS)
 
-    async def _written(self, chat: list[dict[str, str]], fields: Mapping[str, Any]) -> "_Collected":
+    def _beginnings(self, request: ModelRequest) -> Beginnings:
+        """What is read when the weights are loaded. The one of talks is so only while it is short: with notes or skills
+        in it, it is another one tomorrow, and nobody may talk today.
+        """
+        talk = chat_beginning(request.system, introduction(self._profile.model))
+        short = most_tokens(request.system) <= _MOST_KEPT
+        return {DECIDING: static_chat(), **({ANSWERING: talk} if short else {})}
+
+    async def _written(
+        self, request: ModelRequest, chat: list[dict[str, str]], fields: Mapping[str, Any]
+    ) -> "_Collected":
         collected = _Collected()
         wanted = {**_STREAMED, "messages": chat, "id_slot": DECIDING, **fields}
-        async with contextlib.aclosing(ENGINE.run(self._model, wanted)) as chunks:
+        async with contextlib.aclosing(ENGINE.run(self._model, self._beginnings(request), wanted)) as chunks:
             async for chunk in chunks:
                 collected.add(chunk)
         return collected
@@ -184,7 +197,7 @@ class LocalSession:
         wanted = {**_STREAMED, "messages": messages, "id_slot": ANSWERING, "max_tokens": most}
         collected = _Collected()
         try:
-            async with contextlib.aclosing(ENGINE.run(self._model, wanted)) as chunks:
+            async with contextlib.aclosing(ENGINE.run(self._model, self._beginnings(request), wanted)) as chunks:
                 async for chunk in chunks:
                     if text := collected.add(chunk):
                         yield TextDelta(text)

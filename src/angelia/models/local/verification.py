@@ -7,6 +7,7 @@ what is so. A note that is not needed tells the truth all the same.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -79,13 +80,25 @@ def _stands_still(turn: CurrentTurn, _: str) -> Iterator[str]:
         held = turn.holds(path)
         if held is None or _ran_after(turn, one):
             continue
+        gone = _changed_in_a_copy(_held_before(turn, one) or "", held, words_in(turn.wish))
         if one.tool == "edit":
-            gone = words_in(str(one.arguments.get("old", ""))) - words_in(str(one.arguments.get("new", "")))
-        else:
-            gone = _changed_in_a_copy(_held_before(turn, one) or "", held, words_in(turn.wish))
+            gone |= words_in(str(one.arguments.get("old", ""))) - words_in(str(one.arguments.get("new", "")))
         left = [word for word in sorted(gone & words_in(held)) if word in turn.wish.lower()]
         if left:
             yield f"{', '.join(left)} still stands in {path}, elsewhere."
+
+
+def _stands_twice(turn: CurrentTurn, _: str) -> Iterator[str]:
+    """A line that the file holds more often than before, though nobody named it: what was to be changed was copied."""
+    for one in _written(turn):
+        path = str(one.arguments.get("path", ""))
+        before, held = _held_before(turn, one), turn.holds(path)
+        if before is None or held is None or _ran_after(turn, one):
+            continue
+        more = Counter(held.splitlines()) - Counter(before.splitlines())
+        again = [line for line in more if line in before.splitlines() and words_in(line) - words_in(turn.wish)]
+        if again:
+            yield f"{path} holds this line more often than before: {again[0].strip()[:_MOST_SHOWN]}"
 
 
 def _changed_in_a_copy(before: str, held: str, wished: set[str]) -> set[str]:
@@ -189,6 +202,7 @@ _CHECKS: Sequence[Callable[[CurrentTurn, str], Iterator[str]]] = (
     _stands_still,
     _other_letters,
     _lost_more,
+    _stands_twice,
     _nothing_done,
     _not_shown,
     _told_otherwise,
