@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import statistics
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import httpx2
 from angelia.client.client import ApiClient
 from angelia.core.content import Text
 from angelia.faces.web.api_keys import ApiKeys, KeyScope
+from angelia.faces.web.conversations.beats import BEAT_S
 from angelia.faces.web.door import WebDoor
 from angelia.policy.approvers import nobody
 from angelia.service.app import App
@@ -42,9 +44,11 @@ def rows(bench: Benchmark, url: str) -> Iterator[Row]:
     above = [one - bare.value for one in through]
     yield row("API: from a request to the model's wire, above a turn without it", "ms", above, 0.01, yardstick=bare)
     streams = min(STREAMS, bench.sessions * 5)
-    grown, share = _idle_streams(bench.place("idle streams"), url, streams)
-    yield row(f"API: {streams:,} streams of events that are idle", "MB", grown, 100e6)
-    yield row(f"API: {streams:,} streams of events that are idle, processor time more than without", "%", share, 0.02)
+    grown, share, timers = _idle_streams(bench.place("idle streams"), url, streams)
+    title = f"API: {streams:,} streams of events that are idle"
+    yield row(title, "MB", grown, 100e6)
+    yardstick = Yardstick("as many bare timers that write a beat", timers)
+    yield row(f"{title}, processor time more than without", "%", share, 0.02, yardstick=yardstick)
 
 
 async def _requests(folder: Path, tap: Tap, count: int) -> tuple[list[float], list[float]]:
@@ -86,9 +90,11 @@ async def _until_asked(tap: Tap, turn: Callable[[int], Awaitable[None]], number:
     return tap.arrived[before] - began
 
 
-def _idle_streams(folder: Path, url: str, count: int) -> tuple[float, float]:
-    """Bytes by which a process grows with them, and the share of a processor that it takes more than without."""
-    argv, env = python("-m", "bench.api", str(folder), url), model_environment(url, folder)
+def _idle_streams(folder: Path, url: str, count: int) -> tuple[float, float, float]:
+    """Bytes by which a process grows with them, the share of a processor that it takes more than without, and the one
+    that as many bare timers take, each of which writes a beat as often.
+    """
+    argv, env = python("-m", "bench.api", str(folder), url, str(count)), model_environment(url, folder)
     with subprocess.Popen(argv, env=env, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin
         assert server.stdout
@@ -101,7 +107,7 @@ def _idle_streams(folder: Path, url: str, count: int) -> tuple[float, float]:
 
 async def _listened(
     told: dict[str, str], count: int, write: Callable[[str], int], flush: Callable[[], None], line: Callable[[], str]
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     async with ApiClient(told["address"]) as client:
         await client.log_in(told["link"])
         where, cookie = urlsplit(told["address"]), client.login
@@ -123,20 +129,20 @@ async def _listened(
         write("measure\n")
         flush()
         found = json.loads(await asyncio.to_thread(line))
-    return found["grown"], found["share"]
+    return found["grown"], found["share"], found["timers"]
 
 
-async def _serve(folder: Path, url: str) -> None:
+async def _serve(folder: Path, url: str, count: int) -> None:
     """A home whose page is listened to; told to, it says what that takes."""
     app = await _opened(folder, url)
     (work := folder / "work").mkdir()
     session = app.conversations.begin(door="terminal", workspace=work)
     await session.say([Text("Good morning.")], address=TERMINAL)
     door, _ = await _serving(app)
-    before, alone = resident(), await _share()
+    before, alone, timers = resident(), await _share(), await _bare_timers(count)
     _tell({"address": door.address, "link": await door.link(), "conversation": session.conversation})
     await asyncio.to_thread(sys.stdin.readline)
-    _tell({"grown": resident() - before, "share": await _share() - alone})
+    _tell({"grown": resident() - before, "share": await _share() - alone, "timers": timers - alone})
     await asyncio.to_thread(sys.stdin.readline)
 
 
@@ -145,6 +151,25 @@ async def _share() -> float:
     cpu = time.process_time()
     await asyncio.sleep(IDLE_S)
     return (time.process_time() - cpu) / IDLE_S
+
+
+async def _bare_timers(count: int) -> float:
+    ours, theirs = socket.socketpair()
+
+    async def beat(first: float) -> None:
+        await asyncio.sleep(first)
+        while True:
+            ours.send(b"event: beat\ndata: {}\n\n")
+            theirs.recv(100)
+            await asyncio.sleep(BEAT_S)
+
+    with ours, theirs:
+        beating = [asyncio.create_task(beat(BEAT_S * number / count)) for number in range(count)]
+        share = await _share()
+        for one in beating:
+            one.cancel()
+        await asyncio.gather(*beating, return_exceptions=True)
+    return share
 
 
 async def _opened(folder: Path, url: str) -> App:
@@ -171,4 +196,4 @@ def _tell(what: dict[str, object]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(Path(sys.argv[1]), sys.argv[2]))
+    asyncio.run(_serve(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))
