@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
+from angelia.models.local.cores import cores
 from angelia.models.local.runtime import load_runtime
 
 DECIDING, ANSWERING = 0, 1
@@ -139,8 +140,11 @@ def _load(model: LocalModel, beginnings: Beginnings) -> Any:
     params.kv_unified = True
     params.cache_idle_slots = False
     params.cache_ram_mib = _KEPT_MIB
-    for cpu in (params.cpuparams, params.cpuparams_batch):
-        cpu.n_threads, cpu.poll = 1, 0  # faster than two on two shared cores, and the thread does not spin
+    # Each core helps to read. What is written comes step by step, each as late as its last thread: on a core that
+    # others wanted as well it took twice as long, so one is left to them. No thread spins while it waits.
+    reading, writing = params.cpuparams_batch, params.cpuparams
+    reading.n_threads, reading.poll = cores(), 0
+    writing.n_threads, writing.poll = max(cores() - 1, 1), 0
     params.verbosity = -1
     params.warmup = False
     params.fit_params = False  # that loads all of it twice, to find out what fits on a GPU
