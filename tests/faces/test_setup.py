@@ -160,6 +160,19 @@ def test_where_nothing_is_found_enter_ends_in_the_embedded_model(place: Place) -
     assert config(place) == {"model": f"local:{SMALLER}"}
 
 
+@pytest.mark.real("local-model")
+@pytest.mark.soak
+def test_what_a_conversation_begins_with_is_read_when_the_weights_are_got(place: Place) -> None:
+    """Then nobody waits for it behind their first question."""
+    (place.home / "models").mkdir(parents=True)
+    (place.home / "models" / f"{SMALLER}.gguf").symlink_to(smollm2())
+    assert place.run("models", "get", SMALLER).code == 0
+    read = sorted((place.home / "models/read").iterdir())
+    assert len(read) == 2, "how a step begins, and how a talk does"
+    assert place.run("ask", "--model", f"local:{SMALLER}", "How are you?").code == 0
+    assert sorted((place.home / "models/read").iterdir()) == read
+
+
 def test_leaving_anywhere_leaves_what_was_done_by_then(tmp_path: Path) -> None:
     with serving(tmp_path, STEPS) as place:
         with place.terminal("setup") as terminal:

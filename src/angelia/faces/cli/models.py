@@ -10,10 +10,11 @@ import msgspec
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.transfer_progress import moving
-from angelia.faces.cli.weights import fetched, known_weights
+from angelia.faces.cli.weights import fetched, known_weights, read_ahead
 from angelia.faces.words.output import echo, echo_json
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
+from angelia.models.local.runtime import installed
 from angelia.models.local.weights import WEIGHTS, offered_weights, weights_path
 from angelia.service.models.choice import likely
 from angelia.service.models.listing import models_to_be_had
@@ -67,8 +68,15 @@ def get(name: str | None, **given: Any) -> int:
         echo(f"Getting {weights.title}: {weights.size / 1e6:,.0f} MB, {weights.licence}.", err=True)
     with moving(weights.name) as told:
         path = asyncio.run(fetched(weights, folder, told))
+    if installed():
+        with working(f"{weights.name} reads its instructions, which it does once"):
+            asyncio.run(_read_ahead(f"local:{weights.name}", given))
     echo(f"{weights.name} is at {path}. Use it with: --model local:{weights.name}")
     return 0
+
+
+async def _read_ahead(spec: str, given: dict[str, Any]) -> None:
+    await read_ahead(await open_app(given), spec)
 
 
 @models.command(epilog="Example: angelia models remove qwen2.5-coder-0.5b")

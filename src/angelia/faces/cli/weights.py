@@ -5,10 +5,15 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from angelia.context.prompt.facts import PromptFacts
+from angelia.context.prompt.system_prompt import SMALL, system_prompt
+from angelia.context.request import ModelRequest, RequestMessage, Role
+from angelia.core.content import Text
 from angelia.core.errors import BadInput
 from angelia.models.local.download import get_weights
 from angelia.models.local.runtime import installed, load_runtime
 from angelia.models.local.weights import WEIGHTS, Weights, to_be_got
+from angelia.service.app import App
 from angelia.service.files.transfers import Told
 
 _EVERY = 2.0
@@ -41,6 +46,22 @@ async def fetched(weights: Weights, folder: Path, told: Told) -> Path:
     if installed():
         await asyncio.to_thread(load_runtime)  # before a gigabyte is fetched for nothing
     return await get_weights(weights, folder, lambda have: told(have, weights.size))
+
+
+async def read_ahead(app: App, spec: str) -> None:
+    """Have an embedded model read how every prompt of its begins: once, for half a minute on a slow machine. Else the
+    person would wait for it behind their first question.
+
+    Raises:
+        ModelError: the weights cannot be loaded.
+    """
+    window, standing = app.model_catalog.profile(spec).window, app.loaded.config.context.instructions
+    system = system_prompt(PromptFacts("", "", "", "", standing=standing), window, SMALL).text
+    bound = await app.model_catalog.bound(spec, system, ())
+    hello = RequestMessage(1, Role.USER, (Text("Hello"),))
+    request = ModelRequest(bound.profile, bound.system, (), (hello,), generation=0, max_output=1)
+    async for _ in bound.session.ask(request, bound.credentials[0]):
+        pass
 
 
 async def offered(spec: str, folder: Path, ask: Callable[[str], Awaitable[bool]], say: Callable[[str], None]) -> None:

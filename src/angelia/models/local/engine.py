@@ -28,6 +28,8 @@ _BATCH = 128
 """Tokens that are read in one go, and so how long a stop may take to be noticed: under a second."""
 _DECISION_TOKENS = 1024
 """Tokens of memory beside the window, so that deciding never pushes a long conversation out."""
+_KEPT_BEGINNINGS = 2
+"""Of other prompts than today's, such as those of `angelia doctor`; some megabytes each."""
 _KEPT_MIB = 128
 """Memory for prompts that lost their slot to another conversation."""
 
@@ -196,7 +198,8 @@ def _read(server: Any, model: LocalModel, beginnings: Beginnings, folder: Path, 
                     shutil.copyfile(moved, f"{kept}.part")
                     Path(f"{kept}.part").replace(kept)
             wanted = {model.state(beginning) for beginning in beginnings.values()}
-            for older in set((model.folder / "read").glob(f"{model.weights.stem}-*")) - wanted:
+            others = set((model.folder / "read").glob(f"{model.weights.stem}-*")) - wanted
+            for older in sorted(others, key=lambda path: path.stat().st_mtime)[:-_KEPT_BEGINNINGS]:
                 older.unlink()
         except (OSError, ValueError, RuntimeError, httpx2.HTTPError) as error:
             logger.info("What a model has read of its prompt is not kept: %s", error)
