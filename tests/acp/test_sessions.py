@@ -103,7 +103,7 @@ async def test_load_tells_the_whole_conversation_again(tmp_path: Path) -> None:
             told = [one["content"] for one in editor.all("user_message_chunk")]
             assert told[0] == {"type": "text", "text": "Which colour?"}
             assert b64decode(told[1]["data"]) == orange
-            assert [one["title"] for one in editor.all("tool_call")] == ["write colour.txt", "note the plan (1 items)"]
+            assert [one["title"] for one in editor.all("tool_call")] == ["write colour.txt", "note the plan (1 item)"]
             written = editor.all("tool_call_update")[0]
             assert written["content"][0]["newText"] == "orange\n"
             assert editor.all("plan")[0]["entries"][0]["status"] == "completed"
