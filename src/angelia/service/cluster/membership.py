@@ -13,7 +13,8 @@ from msgspec import Struct
 from angelia.core.crash import crash_point
 from angelia.core.errors import Fenced, StoreError
 from angelia.core.version import PACKAGE_VERSION
-from angelia.service.cluster.shares import PartsSeenFree, shares_of
+from angelia.service.cluster.parts_seen_free import PartsSeenFree
+from angelia.service.cluster.shares import shares_of
 from angelia.store.log.holdings import Holdings
 from angelia.store.log.lease import HeldElsewhere
 from angelia.store.port import LogStore
@@ -60,7 +61,7 @@ class Membership:
         self._deps = deps
         self._holdings = Holdings(deps.db)
         self._had: list[str] = []
-        self._seen_free = PartsSeenFree("")
+        self._seen_free = PartsSeenFree()
         self._finishing: asyncio.Task[None] | None = None
         self.name = ""
 
@@ -78,7 +79,7 @@ class Membership:
                 await self._holdings.take(machine_lease(name), self._deps.db.presence.here)
             except HeldElsewhere:
                 continue
-            self.name, self._seen_free = name, PartsSeenFree(name)
+            self.name = name
         await self._deps.machines.forget(self.name)
         await self._tell()
 
@@ -123,7 +124,7 @@ class Membership:
     async def _look(self) -> None:
         state = await self._deps.machines.state()
         self._deps.changed(state)
-        self._seen_free.look(state, time.monotonic())
+        self._seen_free.look(self.name, state, time.monotonic())
         shares = shares_of(self.name, state, self._seen_free.free_ms(time.monotonic()))
         for name in shares.let_go:
             await self._let_go(name, _DELIVERY_S)

@@ -6,7 +6,6 @@ that has the fewest. A machine lets go of a part when another one has two fewer.
 looked at different moments, does no harm: the store lets one of them have it.
 """
 
-import math
 from collections import Counter
 
 from msgspec import Struct
@@ -19,13 +18,8 @@ serve it takes it.
 """
 DEAD_MS = 1_000
 """How long somebody has to be seen gone before a part is taken from them: after a restart of the database everybody's
-sessions are away for a moment, and everybody would take everything from everybody. Who did not renew a lease in time
-was gone for long: then it is this machine that has to have been there for a while, when perhaps nobody could renew.
+sessions are away for a moment, and everybody would take everything from everybody.
 """
-
-
-LOOK_MS = 500
-"""How long from one look at who has what to the next, at most."""
 
 
 class WorkShare(Struct, frozen=True):
@@ -44,50 +38,6 @@ def shares_of(name: str, state: ClusterState, free_ms: dict[str, int]) -> WorkSh
     if name not in working:
         return WorkShare(let_go=frozenset(part.name for part in mine))
     return WorkShare(_falls_to(name, working, counts, state, free_ms), _too_much(name, working, counts, mine))
-
-
-class PartsSeenFree:
-    """Since when each part is seen free by the machine `name`. Times are seconds of one clock.
-
-    Who is not there itself, by what is written, could not write for so long that its lease is over: then perhaps nobody
-    could, and all seem to be gone. It begins to count once it is there.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._since: dict[str, float] = {}
-        self._there_since = -math.inf
-        self._looked = -math.inf
-        self._ends_ms: list[int] = []
-
-    def look(self, state: ClusterState, now: float) -> None:
-        """Take in how it stands now."""
-        self._ends_ms = [part.left_ms for part in state.parts if part.held]
-        if all(one.name != self._name for one in state.machines):
-            self._since = {}
-            self._looked = -math.inf
-            return
-        if now - self._looked > DEAD_MS / 1000:
-            self._there_since = now
-        self._looked = now
-        overdue = max(self._there_since, now - DEAD_MS / 1000)
-        self._since = {
-            part.name: min(self._since.get(part.name, now), now if part.given_up or part.left_ms else overdue)
-            for part in state.parts
-            if not part.held
-        }
-
-    def free_ms(self, now: float) -> dict[str, int]:
-        """For how long each part has been seen held by nobody."""
-        return {name: round((now - since) * 1000) for name, since in self._since.items()}
-
-    def next_look_ms(self, now: float) -> int:
-        """In how many milliseconds to look again: when a part will have been seen free for long enough to be taken by
-        the one to whom it falls, or by any, or when somebody's lease ends, if that is soon.
-        """
-        free = self.free_ms(now).values()
-        bounds = [bound - waited for waited in free for bound in (DEAD_MS, AGAIN_MS) if waited < bound]
-        return max(min([LOOK_MS, *bounds, *self._ends_ms]), 1)
 
 
 def _falls_to(

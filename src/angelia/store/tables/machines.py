@@ -17,7 +17,7 @@ _LEASES = "SELECT conversation, holder, presence, boot, expires, since FROM leas
 class Machine(Struct, frozen=True):
     """A gateway that is there: since when (Unix milliseconds) and in which process. `wants` are the parts that it can
     serve, `load` is what its processors have to do, in thousandths of what they can. `drain` is `NO_DRAIN`, or within
-    how many seconds its turns are to end.
+    how many seconds its turns are to end. `left_ms` is in how many milliseconds its lease ends unless it is renewed.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Machine(Struct, frozen=True):
     wants: frozenset[str]
     load: int
     drain: int
+    left_ms: int
 
 
 class ClusterPart(Struct, frozen=True):
@@ -118,7 +119,8 @@ class Machines:
         for name, version, _, load, drain in rows:
             lease = leases.get(machine_lease(name))
             if lease and lease.held:
-                machines.append(Machine(name, lease.machine, lease.since, version, wants[name], load, drain))
+                facts = version, wants[name], load, drain, lease.left_ms
+                machines.append(Machine(name, lease.machine, lease.since, *facts))
         nobody = ClusterPart("", "", 0, held=False, given_up=True, left_ms=0)
         wanted = sorted({part for one in machines for part in one.wants})
         return ClusterState(tuple(machines), tuple(leases.get(part) or replace(nobody, name=part) for part in wanted))
