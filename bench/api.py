@@ -154,6 +154,7 @@ async def _share() -> float:
 
 
 async def _bare_timers(count: int) -> float:
+    """The share that this process takes with so many, each of which writes as much as often as a stream does."""
     ours, theirs = socket.socketpair()
 
     async def beat(first: float) -> None:

@@ -73,13 +73,13 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
             return _refusal(ending)
         case end.NothingToSay(model=model, tries=tries, progress=progress):
             last = f" Its last words on the way were: “{progress}”" if progress else ""
-            replies = _times(tries, "empty reply", "empty replies")
+            replies = counted(tries, "empty reply")
             return f"{model} stopped answering: {replies}.{last} {_GO_ON}"
         case end.ReplyCutOff(model=model, tries=tries):
-            cut = f"{model} ran into its length limit {_times(tries, 'time', 'times')} in one reply."
+            cut = f"{model} ran into its length limit {counted(tries, 'time')} in one reply."
             return f"{cut} What it wrote is above. {_GO_ON}"
         case end.ToolConfusion(model=model, tries=tries, said=said):
-            confused = f"{model} called tools wrongly, {_times(tries, 'time', 'times')} in this turn.{_quoted(said)}"
+            confused = f"{model} called tools wrongly, {counted(tries, 'time')} in this turn.{_quoted(said)}"
             return f"{confused} Write “continue” to let it try again, or choose another model."
         case end.GoingInCircles(tool=tool, times=times):
             circles = f"Stopped: the same call of {tool} gave the same result {times} times, even after a reminder."
@@ -141,9 +141,9 @@ def sentence_in_chat(ending: end.Ending) -> str:
 
 def _unavailable(ending: end.ModelUnavailable) -> str:
     if ending.died:
-        ended = f"Angelia's own process ended {_times(ending.died, 'time', 'times')} while {ending.model} was asked."
+        ended = f"Angelia's own process ended {counted(ending.died, 'time')} while {ending.model} was asked."
         return f"{ended} It may be too much for this machine, so it is not tried again by itself. {_RETRY}"
-    return f"{ending.model} did not answer after {_times(ending.tries, 'try', 'tries')}.{_quoted(ending.said)} {_RETRY}"
+    return f"{ending.model} did not answer after {counted(ending.tries, 'try')}.{_quoted(ending.said)} {_RETRY}"
 
 
 def _refusal(ending: end.ModelRefusedMedia | end.HistoryRefused | end.WrongAddress | end.Refused) -> str:
@@ -173,8 +173,4 @@ def _quoted(said: str) -> str:
 
 
 def _minutes(seconds: int) -> str:
-    return _times(seconds, "second", "seconds") if seconds < 120 else f"{seconds // 60} minutes"
-
-
-def _times(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+    return counted(seconds, "second") if seconds < 120 else f"{seconds // 60} minutes"

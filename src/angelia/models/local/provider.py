@@ -21,8 +21,8 @@ from angelia.core.ids import CallId
 from angelia.core.profile import Ability, Prices, Profile
 from angelia.core.text import clean
 from angelia.models.context import ProviderContext
-from angelia.models.local.chat import chat_beginning, chat_of, introduction, most_tokens, named_wrongly
-from angelia.models.local.engine import ANSWERING, DECIDING, ENGINE, Beginnings, Chunk, LocalModel
+from angelia.models.local.chat import chat_beginning, chat_of, introduction, named_wrongly
+from angelia.models.local.engine import ANSWERING, DECIDING, ENGINE, Chunk, LocalModel
 from angelia.models.local.runtime import load_runtime
 from angelia.models.local.steps import (
     FOLDER,
@@ -47,8 +47,6 @@ from angelia.models.wires.decoding import refuse
 
 _STREAMED = {"stream_options": {"include_usage": True}}
 """Asked of every completion. No penalty on repetition: with one, SmolLM2 no longer quotes what it was given."""
-_MOST_KEPT = 200
-"""Tokens of instructions, at most, with which what was read of a talk's beginning is kept: those without notes."""
 MOST_OUTPUT = 1024
 """Tokens of one reply: a model this small that has not ended by then is repeating itself."""
 
@@ -137,12 +135,11 @@ class LocalSession:
     async def _step(self, request: ModelRequest, turn: CurrentTurn, tools: list[str]) -> AsyncGenerator[Piece]:
         """One step; words are told as they are made, and a call that had better not be made becomes another."""
         chat, act, spared = step_chat(turn, request.messages), len(turn.done) < MOST_STEPS, ""
-        begin = self._beginnings(request)
         while True:
             collected, told = _Collected(), 0
             fields = {"grammar": step_grammar(turn, tools, act=act), "max_tokens": MOST_OUTPUT}
-            wanted = {**_STREAMED, "messages": chat, "id_slot": DECIDING, **fields}
-            async with contextlib.aclosing(ENGINE.run(self._model, begin, wanted)) as chunks:
+            wanted = {"messages": chat, "id_slot": DECIDING, **fields}
+            async with contextlib.aclosing(self._run(request, wanted)) as chunks:
                 async for chunk in chunks:
                     collected.add(chunk)
                     if collected.text.startswith(_SAID):
@@ -172,20 +169,16 @@ class LocalSession:
         cut = collected.stop is StopReason.LENGTH
         yield _called(step, collected.usage, StopReason.LENGTH if cut else StopReason.TOOL_CALLS)
 
-    def _beginnings(self, request: ModelRequest) -> Beginnings:
-        """What is read when the weights are loaded. The one of talks is so only while it is short: with notes or skills
-        in it, it is another one tomorrow, and nobody may talk today.
-        """
+    def _run(self, request: ModelRequest, fields: Mapping[str, Any]) -> AsyncGenerator[Chunk]:
         talk = chat_beginning(request.system, introduction(self._profile.model))
-        short = most_tokens(request.system) <= _MOST_KEPT
-        return {DECIDING: static_chat(), **({ANSWERING: talk} if short else {})}
+        return ENGINE.run(self._model, {DECIDING: static_chat(), ANSWERING: talk}, {**_STREAMED, **fields})
 
     async def _written(
         self, request: ModelRequest, chat: list[dict[str, str]], fields: Mapping[str, Any]
     ) -> "_Collected":
         collected = _Collected()
-        wanted = {**_STREAMED, "messages": chat, "id_slot": DECIDING, **fields}
-        async with contextlib.aclosing(ENGINE.run(self._model, self._beginnings(request), wanted)) as chunks:
+        wanted = {"messages": chat, "id_slot": DECIDING, **fields}
+        async with contextlib.aclosing(self._run(request, wanted)) as chunks:
             async for chunk in chunks:
                 collected.add(chunk)
         return collected
@@ -194,10 +187,10 @@ class LocalSession:
         """Words, as they are made."""
         most = min(request.max_output or MOST_OUTPUT, MOST_OUTPUT)
         messages = await chat_of(request, self._open, introduction(self._profile.model))
-        wanted = {**_STREAMED, "messages": messages, "id_slot": ANSWERING, "max_tokens": most}
+        wanted = {"messages": messages, "id_slot": ANSWERING, "max_tokens": most}
         collected = _Collected()
         try:
-            async with contextlib.aclosing(ENGINE.run(self._model, self._beginnings(request), wanted)) as chunks:
+            async with contextlib.aclosing(self._run(request, wanted)) as chunks:
                 async for chunk in chunks:
                     if text := collected.add(chunk):
                         yield TextDelta(text)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 
+from angelia.core.counts import counted
 from angelia.models.local.steps import (
     FOLDER,
     MOST_RESULT,
@@ -90,11 +91,7 @@ def _stands_still(turn: CurrentTurn, _: str) -> Iterator[str]:
 
 def _stands_twice(turn: CurrentTurn, _: str) -> Iterator[str]:
     """A line that the file holds more often than before, though nobody named it: what was to be changed was copied."""
-    for one in _written(turn):
-        path = str(one.arguments.get("path", ""))
-        before, held = _held_before(turn, one), turn.holds(path)
-        if before is None or held is None or _ran_after(turn, one):
-            continue
+    for path, before, held in _changed(turn):
         more = Counter(held.splitlines()) - Counter(before.splitlines())
         again = [line for line in more if line in before.splitlines() and words_in(line) - words_in(turn.wish)]
         if again:
@@ -111,12 +108,7 @@ def _changed_in_a_copy(before: str, held: str, wished: set[str]) -> set[str]:
 
 def _lost_more(turn: CurrentTurn, _: str) -> Iterator[str]:
     """Words that a file no longer holds, though nobody named them."""
-    for one in _written(turn):
-        path = str(one.arguments.get("path", ""))
-        before = _held_before(turn, one)
-        held = turn.holds(path)
-        if before is None or held is None or _ran_after(turn, one):
-            continue
+    for path, before, held in _changed(turn):
         lost = [word for word in sorted(words_in(before) - words_in(held)) if word not in turn.wish.lower()]
         if lost:
             yield f"{path} no longer holds: {', '.join(lost[:10])}{' …' if len(lost) > 10 else ''}"
@@ -212,8 +204,7 @@ _CHECKS: Sequence[Callable[[CurrentTurn, str], Iterator[str]]] = (
 
 def _text_of(held: str) -> str:
     """What a file holds, to be read behind that word; of a long one how long it is."""
-    lines = len(held.splitlines())
-    return f":\n{held.strip()}" if len(held) <= _MOST_SHOWN else f" {lines} {'line' if lines == 1 else 'lines'}."
+    return f":\n{held.strip()}" if len(held) <= _MOST_SHOWN else f" {counted(len(held.splitlines()), 'line')}."
 
 
 def _words(text: str) -> list[str]:
@@ -230,6 +221,15 @@ def _command(one: StepDone) -> str:
 
 def _written(turn: CurrentTurn) -> list[StepDone]:
     return [one for one in turn.done if one.tool in {"write", "edit"} and one.ok]
+
+
+def _changed(turn: CurrentTurn) -> Iterator[tuple[str, str, str]]:
+    """Paths that were written over, what each held before, and what it holds now; where that is known."""
+    for one in _written(turn):
+        path = str(one.arguments.get("path", ""))
+        before, held = _held_before(turn, one), turn.holds(path)
+        if before is not None and held is not None and not _ran_after(turn, one):
+            yield path, before, held
 
 
 def _may_change(one: StepDone) -> bool:
