@@ -28,7 +28,6 @@ def test_every_document_is_in_the_menu_once() -> None:
     assert sorted(listed) == sorted(set(site.pages().values()))
 
 
-@pytest.mark.soak
 def test_every_page_is_built_and_found_by_search(built: Path) -> None:
     built_pages = {path.relative_to(built).as_posix() for path in built.rglob("*.html")} - {"404.html"}
     assert built_pages == {page.removesuffix(".md") + ".html" for page in site.pages().values()}
