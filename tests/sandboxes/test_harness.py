@@ -1,6 +1,7 @@
 """A sandbox that a harness lends, where a line can be run and is told once it has ended: streams go by files there."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -63,14 +64,15 @@ class Ended(NamedTuple):
 class Lines:
     """A harness's environment: lines run in a folder of this machine, with words for output, and no input."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, path: str | None = None) -> None:
+        """`path` is where programs are found there."""
+        self._folder, self._env = folder, {"PATH": path} if path else None
 
     async def exec(self, command: str, /) -> Ended:
         """Run one to its end."""
         pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         process = await asyncio.create_subprocess_exec(
-            *("/bin/sh", "-c", command), cwd=self._folder, stdin=nothing, stdout=pipe, stderr=pipe
+            *("/bin/sh", "-c", command), cwd=self._folder, env=self._env, stdin=nothing, stdout=pipe, stderr=pipe
         )
         try:
             said, complained = await process.communicate()
@@ -120,3 +122,14 @@ async def test_what_is_lent_can_be_opened_until_it_is_taken_back(tmp_path: Path)
 async def test_a_harness_that_runs_nothing_any_more_is_told_in_its_words(tmp_path: Path) -> None:
     with pytest.raises(SandboxGone, match="the container was reaped"):
         await HarnessSandbox(Broken(tmp_path), "/app").start(Command(shell="true"))
+
+
+@pytest.mark.parametrize("missing", ["base64", "dd"])
+async def test_a_sandbox_without_what_carries_its_streams_is_told_at_once(missing: str, tmp_path: Path) -> None:
+    (programs := tmp_path / "programs").mkdir()
+    for name in {"base64", "cat", "dd", "head", "mkdir", "mv", "rm", "sleep", "tail", "tr"} - {missing}:
+        (programs / name).symlink_to(str(shutil.which(name)))
+    sandbox = HarnessSandbox(Lines(tmp_path, str(programs)), str(tmp_path))
+    with pytest.raises(SandboxGone, match=f"it has no `{missing}`"):
+        await shell(sandbox, "pwd")
+    await sandbox.close()

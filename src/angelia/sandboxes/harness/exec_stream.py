@@ -47,7 +47,10 @@ feed | { /bin/sh -c "$2" 2>"$d/err"; echo $? >"$d/status"; : >"$d/eof"; } | keep
 """
 _READ = r"""
 d=$1; k=$2; i=0
-if [ $k = 0 ]; then while [ ! -d "$d" ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done; fi
+if [ $k = 0 ]; then
+  for p in base64 cat dd mkdir mv rm sleep tail tr; do command -v $p >/dev/null || { echo "missing $p"; exit 0; }; done
+  while [ ! -d "$d" ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
+fi
 while [ -d "$d" ] && [ ! -e "$d/out$k" ] && [ ! -e "$d/end" ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done
 [ -d "$d" ] || { echo gone; exit 0; }
 n=0
@@ -112,6 +115,11 @@ class HarnessExecStream:
                     self._last_errors = base64.b64decode(rest)
                 elif word == "end":
                     self._status = int(rest)
+                elif word == "missing":  # what is said there would never come, and what is sent never arrive
+                    raise SandboxGone(
+                        f"Nothing can be run in the harness's sandbox: it has no `{rest}`.",
+                        then="Put coreutils or busybox into the image of the task.",
+                    )
                 elif word == "gone" and not self._let_go:
                     raise await self._gone()
             if chunks:
