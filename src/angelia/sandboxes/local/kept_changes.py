@@ -22,10 +22,16 @@ class KeptChanges:
 
         Raises:
             SandboxError: it does not work here, and the command was allowed as if it did.
+            SandboxGone: the sandbox was closed meanwhile.
         """
         if not self.offered:
             return None
-        watch = await asyncio.to_thread(self._begun, command, supervision)
+        begun = asyncio.ensure_future(asyncio.to_thread(self._begun, command, supervision))
+        try:
+            watch = await asyncio.shield(begun)
+        except asyncio.CancelledError:  # the thread goes on: what it begins is for nobody
+            begun.add_done_callback(_end_unused)
+            raise
         if watch is None:
             self.offered = False
             raise SandboxError(
@@ -42,3 +48,8 @@ class KeptChanges:
             return None
         supervision.begin()
         return supervision.watch(self._store, command.conversation or self._conversation, command.call)
+
+
+def _end_unused(begun: "asyncio.Future[Watch | None]") -> None:
+    if not begun.cancelled() and begun.exception() is None and (watch := begun.result()) is not None:
+        asyncio.get_running_loop().run_in_executor(None, watch.end)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from angelia.sandboxes.port import SandboxError
+from angelia.sandboxes.port import SandboxError, SandboxGone
 from angelia.sandboxes.undo import seccomp
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.sandboxes.undo.supervisor import Supervised, WatchEnded, WatchTold
@@ -39,6 +39,7 @@ class Supervision:
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._numbers = self._watched = 0
+        self._closed = False
 
     @property
     def begun(self) -> bool:
@@ -96,9 +97,10 @@ class Supervision:
                 self._give_up()
 
     def close(self) -> None:
-        """End it. Idempotent."""
+        """End it for good. Idempotent."""
         AT_REST.take(self)
         with self._lock:
+            self._closed = True
             self._give_up()
 
     def kill(self) -> None:
@@ -113,8 +115,11 @@ class Supervision:
 
         Raises:
             SandboxError: it cannot be started.
+            SandboxGone: it was closed; nobody would end it any more.
         """
         with self._lock:
+            if self._closed:
+                raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
             try:
                 self._start()
             except OSError as error:
