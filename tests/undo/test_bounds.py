@@ -2,7 +2,11 @@
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from angelia.sandboxes.undo.call_sandbox import keep_at
 from angelia.sandboxes.undo.store import UndoSettings, UndoStore
@@ -67,6 +71,27 @@ def test_copies_of_what_is_elsewhere_count_within_the_bytes(tmp_path: Path) -> N
         keep(store, tmp_path, f"{number:02}")
     store.prune()
     assert 1 <= len(calls(store)) <= 3
+
+
+def test_a_draft_that_goes_while_it_is_counted_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = UndoStore(tmp_path / "home", UndoSettings())
+    folder = tmp_path / "home/undo-mirrors/c"
+    folder.mkdir(parents=True)
+    for name in ("notes.txt", ".notes.txt.part"):
+        (folder / name).write_bytes(b"x" * SIZE)
+    scandir = os.scandir
+
+    @contextmanager
+    def put_in_place(path: Path) -> Iterator[list["os.DirEntry[str]"]]:
+        with scandir(path) as found:
+            entries = list(found)
+        if path == folder:
+            (folder / ".notes.txt.part").unlink(missing_ok=True)
+        yield entries
+
+    monkeypatch.setattr(os, "scandir", put_in_place)
+    store.prune()
+    assert SIZE <= store.settings.max_bytes - store.quota().left < 2 * SIZE
 
 
 def test_a_copy_of_what_is_elsewhere_goes_with_what_was_kept_after_a_day(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import logging
 import os
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -118,7 +119,7 @@ class UndoStore:
         used = sum(size for _, _, size in held) + sum(size for _, size in mirrors)
         latest = time.time() - self.settings.days * _DAY_S
         for name, folder, size in held:
-            old = folder.stat().st_mtime < latest
+            old = _is_older(folder, latest)
             full = used > self.settings.max_bytes - self.settings.max_bytes // _SLACK * 2
             if name.endswith(OPEN) or not (old or full):
                 continue
@@ -127,7 +128,7 @@ class UndoStore:
             if not old:
                 logger.warning("what the call %s had changed cannot be taken back any more: the store is full", name)
         for folder, size in mirrors:
-            if not _folders(self._folder / folder.name) and folder.stat().st_mtime < time.time() - _DAY_S:
+            if not _folders(self._folder / folder.name) and _is_older(folder, time.time() - _DAY_S):
                 remove_tree(folder)
                 used -= size
         self._quota.left = self.settings.max_bytes - used
@@ -149,10 +150,23 @@ def _folders(folder: Path) -> list[Path]:
         return []
 
 
+def _is_older(folder: Path, than: float) -> bool:
+    """One that another process has removed meanwhile needs nobody."""
+    try:
+        return folder.stat().st_mtime < than
+    except FileNotFoundError:
+        return False
+
+
 def _tree_size(folder: Path) -> int:
     return _size(folder) + sum(_tree_size(inner) for inner in _folders(folder))
 
 
 def _size(folder: Path) -> int:
-    with os.scandir(folder) as found:
-        return sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in found)
+    """What goes meanwhile, as drafts of calls at the same time do, takes no room."""
+    taken = 0
+    with suppress(FileNotFoundError), os.scandir(folder) as found:
+        for entry in found:
+            with suppress(FileNotFoundError):
+                taken += entry.stat(follow_symlinks=False).st_blocks * 512
+    return taken
