@@ -41,6 +41,13 @@ class SandboxGone(SandboxError):
     """The sandbox ended while we used it."""
 
 
+class SandboxClosed(SandboxGone):
+    """It was closed, by us: whoever asks is late."""
+
+    def __init__(self) -> None:
+        super().__init__("This sandbox has been closed.", then="Start the conversation again.")
+
+
 class Unreachable(SandboxError):
     """The machine or daemon that holds the sandbox does not answer."""
 

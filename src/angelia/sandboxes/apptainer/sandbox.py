@@ -23,6 +23,7 @@ from angelia.sandboxes.port import (
     Description,
     ExpectedFile,
     FileStat,
+    SandboxClosed,
     SandboxError,
     SandboxGone,
     SandboxMissing,
@@ -171,7 +172,7 @@ class ApptainerSandbox:
         """The instance's name; it is started, found or started anew, by one at a time."""
         async with self._starting:
             if self._closed:
-                raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+                raise SandboxClosed
             if not self._instance:
                 if self._keeper is not None:
                     await self._keeper.close()

@@ -27,6 +27,7 @@ from angelia.sandboxes.port import (
     Description,
     ExpectedFile,
     FileStat,
+    SandboxClosed,
     SandboxError,
     SandboxGone,
     SandboxMissing,
@@ -226,7 +227,7 @@ class DockerSandbox(FilesByExec):
         """The container's id; it is made, found or made anew, by one at a time."""
         async with self._making:
             if self._closed:
-                raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+                raise SandboxClosed
             if not self._container:
                 if self._keeper is not None:
                     await self._keeper.close()

@@ -9,7 +9,7 @@ from angelia.sandboxes.by_commands.files import FilesByExec
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.harness.exec_stream import PATIENCE, HarnessExecStream
 from angelia.sandboxes.harness.lending import HarnessEnvironment, borrowed
-from angelia.sandboxes.port import Command, Description, SandboxGone, StderrMode
+from angelia.sandboxes.port import Command, Description, SandboxClosed, StderrMode
 from angelia.sandboxes.shared.probe import LOOK_AROUND, look_around
 
 
@@ -29,7 +29,7 @@ class HarnessSandbox(FilesByExec):
     async def start(self, command: Command) -> StreamedCommand:
         """See the port."""
         if self._closed:
-            raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+            raise SandboxClosed
         return await self._commands.start(
             command, cwd=posixpath.join(self._workspace, command.cwd), env={"TERM": "dumb"}, open_wire=self._wire
         )

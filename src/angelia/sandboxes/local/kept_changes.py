@@ -22,7 +22,7 @@ class KeptChanges:
 
         Raises:
             SandboxError: it does not work here, and the command was allowed as if it did.
-            SandboxGone: the sandbox was closed meanwhile.
+            SandboxClosed: that was done meanwhile.
         """
         if not self.offered:
             return None

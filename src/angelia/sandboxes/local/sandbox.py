@@ -45,8 +45,8 @@ from angelia.sandboxes.port import (
     NoSuchFile,
     Reach,
     Running,
+    SandboxClosed,
     SandboxError,
-    SandboxGone,
     SandboxMissing,
 )
 from angelia.sandboxes.terminal import Terminal
@@ -289,7 +289,7 @@ class LocalSandbox:
 
     def _alive(self) -> Life:
         if self._closed:
-            raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+            raise SandboxClosed
         if self._life is None:
             self._life = Life(self._state)
         return self._life

@@ -27,6 +27,7 @@ from angelia.sandboxes.port import (
     AccessRefused,
     Command,
     Description,
+    SandboxClosed,
     SandboxError,
     SandboxGone,
     SandboxMissing,
@@ -163,7 +164,7 @@ class ModalSandbox(FilesByExec):
         """The sandbox; it is made, found or restored by one at a time."""
         async with self._making:
             if self._closed:
-                raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+                raise SandboxClosed
             if self._sandbox is not None and time.time() > self._since + LIFETIME - _BEFORE_ITS_END:
                 await self._put_away(unless_busy=True)
             if self._sandbox is None:

@@ -20,7 +20,7 @@ from angelia.sandboxes.port import (
     FileStat,
     NoSuchFile,
     Reach,
-    SandboxGone,
+    SandboxClosed,
     Unreachable,
 )
 from angelia.sandboxes.shared.probe import LOOK_AROUND, look_around
@@ -159,7 +159,7 @@ class SshSandbox:
         """The SFTP session; it is opened by one at a time, and again when it was lost."""
         async with self._opening:
             if self._closed:
-                raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+                raise SandboxClosed
             if self._sftp is not None and self._under is not None and not self._under.is_closed():
                 return self._sftp
             sftp, self._under = await self._link.use(_open_sftp)

@@ -151,7 +151,7 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _is_older(folder: Path, than: float) -> bool:
-    """One that another process has removed meanwhile needs nobody."""
+    """Whether it was last changed before that; not if another process has removed it meanwhile."""
     try:
         return folder.stat().st_mtime < than
     except FileNotFoundError:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from angelia.sandboxes.port import SandboxError, SandboxGone
+from angelia.sandboxes.port import SandboxClosed, SandboxError
 from angelia.sandboxes.undo import seccomp
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.sandboxes.undo.supervisor import Supervised, WatchEnded, WatchTold
@@ -115,11 +115,11 @@ class Supervision:
 
         Raises:
             SandboxError: it cannot be started.
-            SandboxGone: it was closed; nobody would end it any more.
+            SandboxClosed: nobody would end it any more.
         """
         with self._lock:
             if self._closed:
-                raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+                raise SandboxClosed
             try:
                 self._start()
             except OSError as error:
