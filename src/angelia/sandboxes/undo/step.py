@@ -366,8 +366,11 @@ def reading(folder: Path) -> Iterator[tuple[list[Record], bool]]:
 
 
 def finish_killed(folder: Path) -> None:
-    """End the journal of a life that was killed: what stands now is what its call left, as far as can be told."""
-    with reading(folder) as (records, alive):
+    """End the journal of a life that was killed: what stands now is what its call left, as far as can be told.
+
+    Nothing if it is ended meanwhile, by whoever writes it or by another life that looks.
+    """
+    with suppress(FileNotFoundError), reading(folder) as (records, alive):
         if alive or not records or isinstance(records[-1], StepEnded):
             return
         begun = records[0]
@@ -385,4 +388,4 @@ def finish_killed(folder: Path) -> None:
             os.write(handle, _encoder.encode(StepEnded(after, killed=True, at=time.time_ns())) + b"\n")
         finally:
             os.close(handle)
-    folder.rename(folder.with_suffix(""))
+        folder.rename(folder.with_suffix(""))

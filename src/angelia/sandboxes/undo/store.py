@@ -92,10 +92,11 @@ class UndoStore:
         """What can be taken back in a conversation, oldest first; those of killed lives are ended."""
         found = []
         for folder in sorted(_folders(self._folder / conversation)):
-            at = _finished(folder)
-            with reading(at) as (records, alive):
-                if records and isinstance(records[0], StepBegun):
-                    found.append(FoundStep(at.name.removesuffix(OPEN), at, records[0], tuple(records[1:]), alive))
+            for at in dict.fromkeys((_finished(folder), folder.with_suffix(""))):  # it has another once it is ended
+                with suppress(FileNotFoundError), reading(at) as (records, alive):
+                    if records and isinstance(records[0], StepBegun):
+                        found.append(FoundStep(at.name.removesuffix(OPEN), at, records[0], tuple(records[1:]), alive))
+                    break
         return found
 
     def recover(self) -> None:
