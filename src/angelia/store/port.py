@@ -5,10 +5,11 @@ Everything stored is written once over this port, as statements that SQLite and 
 there are, and `angelia.testing.stores` says whether another one keeps the promise.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from angelia.core.ids import Clock, ConversationId
 from angelia.core.principal import OWNER, Principal
@@ -62,6 +63,23 @@ Job = Callable[[StoreConnection], T]
 """What is done within one transaction. It runs in a thread, so it must not touch what the event loop touches; and it
 may be run again if the transaction failed, so it must leave nothing behind that is not in the store.
 """
+
+
+class AskingJob(ABC, Generic[T]):
+    """A job that begins with a question which several of its class can ask as one; a store that waits for each answer
+    lets those do so that stand together in a transaction.
+    """
+
+    @abstractmethod
+    def __call__(self, connection: StoreConnection) -> T:
+        """Do it, as every job."""
+
+    @classmethod
+    @abstractmethod
+    def asked_together(cls, connection: StoreConnection, jobs: "Sequence[Any]") -> Sequence[Job[T]]:
+        """Ask for all of `jobs`, which are of this class; what is left to do of each, right after this and in their
+        order. If one of them fails that has written, the others are to be run anew, and as they were.
+        """
 
 
 def under(condition: Callable[[C], None] | None, job: Callable[[C], T]) -> Callable[[C], T]:

@@ -30,6 +30,10 @@ class Lease:
         self.conversation, self.epoch = conversation, epoch
         self._db, self._ttl_ms = db, ttl_ms
 
+    def holds(self, conversation: ConversationId, epoch: int | None) -> bool:
+        """Whether it is the last one of this conversation, whose leases have come to that epoch."""
+        return conversation == self.conversation and epoch == self.epoch
+
     async def renew(self) -> None:
         """Hold on to it for another `ttl_ms`.
 

@@ -14,35 +14,24 @@ from angelia.core.entry import (
     Entry,
     Fact,
     Imported,
-    ModelFailed,
-    ModelSaid,
 )
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log import lease as leases
-from angelia.store.log import word_index
-from angelia.store.log.chain import FIRST, checksum
+from angelia.store.log.append import Append, Draft
 from angelia.store.log.change_feed import ChangeFeed
 from angelia.store.log.entries_of_kinds import entries_of_kinds
 from angelia.store.log.examined import Damage, damaged, examined, missing_at_end, read_whole, readable
 from angelia.store.log.lease import Lease
-from angelia.store.log.projections import derive
-from angelia.store.log.references import blobs_in, referred_among
-from angelia.store.log.repeats import is_repeat
 from angelia.store.log.unfinished import note_rest, unfinished_among
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import Haste, Job, LogStore, StoreConnection
 from angelia.store.portable import ends_with
 from angelia.store.sql.schema import MINUTE_MS, SPOKEN
-from angelia.store.sql.tips import Tip
 from angelia.store.sql.visibility import APART, AUDIT, visible_to
 from angelia.store.sql.wholeness import not_whole, strays
-from angelia.store.tables import grants
 
-_INSERT = """
-    INSERT INTO entries (conversation, seq, at, epoch, version, kind, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-"""
 _LATEST_FIRST = "last_minute DESC, last_at DESC, id DESC"
 _EARLIER = "last_minute <= ? AND (last_at, id) < (?, ?)"
 """By the minute first, which indexes are by; the order is that of `last_at`."""
@@ -81,13 +70,6 @@ class Spending(Struct, frozen=True):
     unpriced: int
 
 
-class _Draft(NamedTuple):
-    fact: AnyFact
-    kind: str
-    body: bytes
-    at: int
-
-
 class Transcript:
     """The log. One per `LogStore`, since it knows who waits for what in this process. `blobs` holds what entries refer
     to: those of the home, if nothing else is said.
@@ -124,10 +106,10 @@ class Transcript:
             StoreFull, StoreReadOnly, StoreBusy, StoreDamaged: as they say. In each case nothing was appended.
         """
         drafts = [
-            _Draft(fact, codec.kind_of(fact), codec.encode(fact), when)
+            Draft(fact, codec.kind_of(fact), codec.encode(fact), when)
             for fact, when in zip(facts, at or [0] * len(facts), strict=True)
         ]
-        entries = await self._db.write(lambda connection: self._append(connection, conversation, drafts, lease), haste)
+        entries = await self._db.write(Append(self._db, self._blobs, conversation, drafts, lease), haste)
         if entries:
             # Told in the loop's next round, when whoever appended knows its own entries and need not be woken.
             asyncio.get_running_loop().call_soon(self._news.tell, conversation, entries[-1].seq)
@@ -342,64 +324,6 @@ class Transcript:
         from angelia.store.log.erase import erase
 
         await erase(self._db, conversation, blobs, condition)
-
-    def _append(
-        self,
-        connection: StoreConnection,
-        conversation: ConversationId,
-        drafts: Sequence[_Draft],
-        lease: Lease | None,
-    ) -> list[Entry]:
-        if any(is_repeat(connection, conversation, draft.fact) for draft in drafts):
-            return []
-        last, before, place = self._end(connection, conversation, drafts, lease)
-        now, epoch = self._db.clock(), lease.epoch if lease else 0
-        entries = [Entry(seq, draft.at or now, draft.fact) for seq, draft in enumerate(drafts, last + 1)]
-        for entry, draft in zip(entries, drafts, strict=True):
-            for ref in blobs_in(draft.fact):
-                self._blobs.require(ref, lambda: bool(referred_among(connection, [ref.sha256])))  # noqa: B023
-            row = (conversation, entry.seq, entry.at, epoch, codec.VERSION, draft.kind, draft.body)
-            before = checksum(before, row)
-            connection.execute(_INSERT, (*row, before))
-            place += 1
-            derive(connection, conversation, place, entry, before)
-            grants.grant(connection, conversation, entry)
-        if lease is not None and any(isinstance(draft.fact, ModelSaid | ModelFailed) for draft in drafts):
-            leases.put_nothing_aside(connection, lease)
-        if place % word_index.STRIDE < len(drafts):
-            word_index.catch_up(connection, self._db.words)
-        if entries:
-            self._db.tips.follow(Tip(conversation, entries[-1].seq, place, before))
-        return entries
-
-    def _end(
-        self,
-        connection: StoreConnection,
-        conversation: ConversationId,
-        drafts: Sequence[_Draft],
-        lease: Lease | None,
-    ) -> tuple[int, bytes, int]:
-        """The number and the checksum of the entry after which the drafts come, and the last place of the whole log.
-
-        One question for all of it, since what an append waits for is what it costs where a server is asked. Nobody else
-        is given a place before the end of this transaction, so those that follow are the drafts'.
-        """
-        place, driven = self._db.numbers.highest("entries"), lease.conversation if lease else ""
-        row = connection.execute(
-            f"SELECT last_seq, tip, ({place}), (SELECT epoch FROM leases WHERE conversation = ?)"  # noqa: S608 - fixed text
-            " FROM conversations WHERE id = ?",
-            (driven, conversation),
-        ).fetchone()
-        if lease is not None and (row is None or row[3] != lease.epoch):
-            leases.check(connection, lease)
-        begins = bool(drafts) and isinstance(drafts[0].fact, ConversationOpened)
-        if begins and row:
-            raise BadInput(f"The conversation {conversation} exists already; nothing was appended.")
-        if not begins and not row:
-            raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
-        if not row:
-            return 0, FIRST, self._db.numbers.last(connection, "entries")
-        return int(row[0]), bytes(row[1]), int(row[2])
 
 
 def read_entries(connection: StoreConnection, conversation: ConversationId, after: int = 0) -> list[Entry]:

@@ -16,11 +16,12 @@ When the connection breaks between `COMMIT` and its answer, the mark of the tran
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from angelia.core.crash import crash_point
-from angelia.store.port import Job
+from angelia.store.port import AskingJob, Job
 from angelia.store.postgres.connection import PostgresConnection
 from angelia.store.postgres.faults import gone, of_postgres, unreachable
 from angelia.store.postgres.marks import Marks, MarkTakenAway, TransactionMark
@@ -150,7 +151,7 @@ class Commits:
 
         connection.execute("BEGIN")
         mark = self._begin(connection)
-        for job in self._in_time(jobs):
+        for job in self._in_time(_asked_together(connection, jobs)):
             before = connection.changes
             try:
                 self._outcomes.append(job(connection))
@@ -172,7 +173,7 @@ class Commits:
             connection.command("RELEASE job")
         self._end(connection, mark)
 
-    def _in_time(self, jobs: Sequence[Job[Any]]) -> Iterator[Job[Any]]:
+    def _in_time(self, jobs: Iterable[Job[Any]]) -> Iterator[Job[Any]]:
         until = time.monotonic() + _LONGEST_S
         for job in jobs:
             yield job
@@ -251,6 +252,15 @@ class Commits:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _asked_together(connection: PostgresConnection, jobs: Sequence[Job[Any]]) -> Iterator[Job[Any]]:
+    """The jobs, each after those before it; neighbours that can ask their first question as one have done so."""
+    for kind, neighbours in groupby(jobs, type):
+        if issubclass(kind, AskingJob):
+            yield from kind.asked_together(connection, list(neighbours))
+        else:
+            yield from neighbours
 
 
 def _attempt(connection: PostgresConnection, job: Job[Any], where: str) -> object:
