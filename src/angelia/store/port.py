@@ -65,6 +65,12 @@ may be run again if the transaction failed, so it must leave nothing behind that
 """
 
 
+Condition = Callable[[StoreConnection], Callable[[], None]]
+"""Asks, and gives what judges by the answers, which raises where it does not hold: a store that has to wait for answers
+can go on with the jobs meanwhile.
+"""
+
+
 class AskingJob(ABC, Generic[T]):
     """A job that begins with a question which several of its class can ask as one; a store that waits for each answer
     lets those do so that stand together in a transaction.
@@ -245,8 +251,8 @@ class LogStore(Protocol):
             StoreFull, StoreReadOnly, StoreBusy, StoreDamaged: nothing was written. And whatever `job` raises.
         """
 
-    def require(self, condition: Job[None] | None) -> None:
-        """Begin every write of this process with `condition` from now on, or with none any more: what that raises is
+    def require(self, condition: Condition | None) -> None:
+        """Let every write of this process depend on `condition` from now on, or on none any more: what that raises is
         raised to whoever writes, and nothing is written.
         """
 

@@ -1,15 +1,16 @@
 """What one process of a store holds for all of them, on whichever machine it runs: channels, the clock, its own name.
 
 A process that was stopped past its leases, or cut off, and wakes up later must not go on as if nothing had happened:
-somebody else has what it held. So each of its writes begins with a look whether it has everything still, in the same
-transaction; what has been taken from it makes all of them fail, also those about what it has yet, since a process of
-which others believe that it is gone knows nothing that it could rely on.
+somebody else has what it held. So each of its writes looks whether it has everything still, in the same transaction;
+what has been taken from it makes all of them fail, also those about what it has yet, since a process of which others
+believe that it is gone knows nothing that it could rely on.
 
 A write that finds everything there renews it, if that is due: a renewal of its own would wait behind all that is
 queued, and of a process that has much to do others would believe that it hangs.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
 from angelia.core.errors import Fenced, StoreError
@@ -79,23 +80,25 @@ class Holdings:
                 "UPDATE leases SET expires = ? WHERE conversation = ? AND epoch = ?", (expires, name, epoch)
             )
 
-    def _look(self, connection: StoreConnection) -> None:
+    def _look(self, connection: StoreConnection) -> Callable[[], None]:
         held = self._held
-        if not held:
-            return
-        which = " OR ".join(["(conversation = ? AND epoch = ?)"] * len(held))
+        which = " OR ".join(["(conversation = ? AND epoch = ?)"] * len(held)) or "1 = 0"
         values = [value for one in held for value in one]
-        query = f"SELECT conversation FROM leases WHERE {which}"  # noqa: S608 - marks
-        left = {name for (name,) in connection.execute(query, values)}
-        if lost := sorted(name for name, _ in held if name not in left):
-            raise Fenced(
-                f"Another process has taken over from this one: {', '.join(lost)}.",
-                why="This one did not renew its lease in time.",
-                then="Nothing more was written here; what was open goes on there.",
-            )
-        if abs(self._db.clock() - self._renewed) >= self._db.presence.ttl_ms / 4:
-            self._prolong(connection)
-            self._renewed = self._db.clock()
+        rows = connection.execute(f"SELECT conversation FROM leases WHERE {which}", values)  # noqa: S608 - marks
+
+        def judge() -> None:
+            left = {name for (name,) in rows}
+            if lost := sorted(name for name, _ in held if name not in left):
+                raise Fenced(
+                    f"Another process has taken over from this one: {', '.join(lost)}.",
+                    why="This one did not renew its lease in time.",
+                    then="Nothing more was written here; what was open goes on there.",
+                )
+            if abs(self._db.clock() - self._renewed) >= self._db.presence.ttl_ms / 4:
+                self._prolong(connection)
+                self._renewed = self._db.clock()
+
+        return judge
 
 
 def _release(connection: StoreConnection, held: "Held | list[tuple[str, int]]") -> None:

@@ -21,7 +21,7 @@ from itertools import groupby
 from typing import Any
 
 from angelia.core.crash import crash_point
-from angelia.store.port import AskingJob, Job
+from angelia.store.port import AskingJob, Condition, Job
 from angelia.store.postgres.connection import PostgresConnection
 from angelia.store.postgres.faults import gone, of_postgres, unreachable
 from angelia.store.postgres.marks import Marks, MarkTakenAway, TransactionMark
@@ -61,7 +61,7 @@ class _OneByOne(Exception):
 
 
 class _Barred(Exception):
-    """What each transaction begins with does not hold."""
+    """That on which each transaction depends does not hold."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -85,8 +85,11 @@ class Commits:
         self._marked = False
         self._sent: TransactionMark | None = None
         self._outcomes: list[object] = []
-        self.required: Job[None] | None = None
-        """What each transaction begins with: nobody else writes before its commit, so it holds for all of its jobs."""
+        self.required: Condition | None = None
+        """On what each transaction depends. It asks first and judges last: nobody else writes meanwhile, so what it
+        finds holds for all of the jobs, and its answer comes with the first one for which a job waits.
+        """
+        self._judge: Callable[[], None] | None = None
 
     def together(self, jobs: Sequence[Job[Any]]) -> list[object]:
         """Run `jobs` in one transaction and commit; returns their results, `JobFailed` for those that raised. Those to
@@ -184,23 +187,24 @@ class Commits:
         connection.execute(_LOCK_AND_TELL)
         mark = self._marks.leave(connection)
         self._outcomes = []
-        if barred := self._barred(connection):
-            raise _Barred(barred)
+        self._judge = self.required(connection) if self.required else None
         return mark
 
     def _end(self, connection: PostgresConnection, mark: TransactionMark) -> None:
+        if barred := self._barred():
+            raise _Barred(barred)
         self._held = self._holds or self._hold(connection)
         mark.confirm(connection)
         crash_point("append.before_commit")
         self._sent = mark
         connection.commit()
 
-    def _barred(self, connection: PostgresConnection) -> Exception | None:
+    def _barred(self) -> Exception | None:
         import psycopg
 
         try:
-            if self.required is not None:
-                self.required(connection)
+            if self._judge is not None:
+                self._judge()
         except psycopg.Error:
             raise
         except Exception as error:  # noqa: BLE001 - it belongs to those who await the jobs

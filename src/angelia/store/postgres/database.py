@@ -11,7 +11,7 @@ from msgspec import Struct
 from angelia.core.errors import MissingPart, StoreError
 from angelia.core.ids import Clock, ConversationId, wall_clock
 from angelia.core.principal import OWNER, Principal
-from angelia.store.port import Haste, Job
+from angelia.store.port import Condition, Haste, Job
 from angelia.store.postgres.asking_again import with_connection
 from angelia.store.postgres.commits import LOCKS, Commits
 from angelia.store.postgres.connection import PostgresConnection
@@ -162,7 +162,7 @@ class PostgresDatabase:
             raise read_only(Path(self.where), "it was opened to be read")
         return cast("T", await self._writes.run(job, haste))
 
-    def require(self, condition: Job[None] | None) -> None:
+    def require(self, condition: Condition | None) -> None:
         """See `store.port.LogStore`."""
         self._commits.required = condition
 

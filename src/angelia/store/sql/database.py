@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 from angelia.core.errors import StoreDamaged, StoreError, StoreReadOnly
 from angelia.core.ids import Clock, wall_clock
 from angelia.core.principal import OWNER, Principal
-from angelia.store.port import Haste, under
+from angelia.store.port import Condition, Haste, under
 from angelia.store.presence import Presence, alive
 from angelia.store.sql.connections import connect, connect_to_read, new_file, scratch
 from angelia.store.sql.faults import damaging, explained, of_sqlite, read_only
@@ -136,9 +136,9 @@ class Database:
             raise read_only(self.home, "it was opened to be read")
         return cast("T", await self._writes.run(under(self._required, job), haste))
 
-    def require(self, condition: Job[None] | None) -> None:
+    def require(self, condition: Condition | None) -> None:
         """See `store.port.LogStore`."""
-        self._required = condition
+        self._required = condition and (lambda connection: condition(connection)())
 
     async def read(self, job: Job[T], viewer: Principal = OWNER, haste: Haste = Haste.USUAL) -> T:
         """Run `job` on a consistent state that holds every write acknowledged so far.
