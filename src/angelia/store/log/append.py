@@ -73,7 +73,8 @@ class Append(AskingJob[list[Entry]]):
         lease: Lease | None,
     ) -> None:
         self.db, self.blobs = db, blobs
-        self.conversation, self.drafts, self.lease = conversation, drafts, lease
+        self.conversation = conversation
+        self.drafts, self.lease = drafts, lease
 
     def __call__(self, connection: StoreConnection) -> list[Entry]:
         """Append them."""
