@@ -49,6 +49,33 @@ def _idle(one: ast.stmt) -> bool:
     )
 
 
+BROAD = ("AngeliaError", "StoreError", "ChannelError", "Exception", "BaseException")
+"""Errors of which one may take the place of a cancellation, whatever is awaited."""
+
+
+def lost_cancellation(source: Source) -> Found:
+    """Loops that go on after an error without a look whether they are to end."""
+    for name, function in source.functions():
+        loops = [node for node in nodes(function) if isinstance(node, ast.While)]
+        if isinstance(function, ast.AsyncFunctionDef):
+            yield from (
+                (name, source.at(one)) for one in {one for loop in loops for one in nodes(loop) if _goes_on(one)}
+            )
+
+
+def _goes_on(node: ast.AST) -> bool:
+    if isinstance(node, ast.With):
+        told = [call for item in node.items for name, call in calls(item.context_expr) if name.endswith("suppress")]
+        awaits = any(isinstance(one, ast.Await) for one in nodes(node))
+        return awaits and any(dotted(kind) in BROAD for call in told for kind in call.args)
+    if not isinstance(node, ast.ExceptHandler):
+        return False
+    kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+    ends = isinstance(node.body[-1], ast.Raise | ast.Return | ast.Break)
+    looks = any(name == "end_if_cancelled" for name, _ in calls(node))
+    return not ends and not looks and any(kind is None or dotted(kind) in BROAD for kind in kinds)
+
+
 PRINTING = re.compile(
     r"print|pprint\..*|traceback\.print_.*|sys\.(__)?std(out|err)(__)?|sys\.(display|except)hook"
     r"|click\.(echo|secho|echo_via_pager|prompt|confirm|pause|clear|progressbar|utils\..*|termui\..*)"
@@ -208,6 +235,18 @@ RULES = [
         "Take what you need as an argument: a value with few fields, or a function. `App` makes it.",
         ("src/angelia/service/x.py", "if TYPE_CHECKING:\n  from angelia.service.app import App"),
         {"faces/": "doors open a home and hand its parts on"},
+    ),
+    Rule(
+        "a loop that goes on after an error ends when it is cancelled",
+        OURS,
+        lost_cancellation,
+        "Call `end_if_cancelled()` first: the error may be one of what cleaned up, in place of the cancellation.",
+        ("src/angelia/x.py", "async def f():\n  while True:\n    try: await g()\n    except StoreError: log()"),
+        {
+            "tools.mcp.connection.McpConnection._live": "ends by an event of its own, which is looked at each time",
+            "testing/": "lives as long as a test",
+            "service.batches.check_worker._serve": "ends with the program, which is ended",
+        },
     ),
     Rule(
         "a door shows a question by `shown_question` alone",

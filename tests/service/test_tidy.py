@@ -5,12 +5,14 @@ import os
 import signal
 import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.core.content import Text
 from angelia.core.days import DAY_MS
+from angelia.core.errors import Fenced
 from angelia.core.ids import wall_clock
 from angelia.core.principal import OWNER
 from angelia.faces.cli.daily_upkeep import LEFT, tidied
@@ -19,6 +21,7 @@ from angelia.service.conversation.handed_out import KEPT_MS
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.settings.config import load
+from angelia.store.port import StoreConnection
 from angelia.store.sql.copy_folder import copies
 from tests import nursery
 
@@ -71,6 +74,32 @@ async def test_what_is_left_in_its_midst_is_due_again(tmp_path: Path, monkeypatc
     assert swept == ["places"]
     assert await tidied(app.upkeep) == []
     assert swept == ["places"], "once a day"
+    await app.close()
+
+
+async def test_it_ends_when_it_is_cancelled_though_the_log_was_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = await App.open(load(tmp_path / "home", {}), {})
+    (tmp_path / "work").mkdir()
+    await app.conversations.begin(door="terminal", workspace=tmp_path / "work").say([Text("hi")], address=TERMINAL)
+    began = asyncio.Event()
+
+    async def endless(self: SandboxPlaces) -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    def fenced(_: StoreConnection) -> NoReturn:
+        raise Fenced("Another process has taken over from this one.")
+
+    monkeypatch.setattr(SandboxPlaces, "tidied", endless)
+    tidying = asyncio.create_task(app.upkeep.keep_tidy())
+    await began.wait()
+    app.db.require(fenced)
+    tidying.cancel()
+    await asyncio.wait([tidying], timeout=10)
+    assert tidying.cancelled()
+    app.db.require(None)
     await app.close()
 
 

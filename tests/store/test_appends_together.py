@@ -67,7 +67,8 @@ class Some:
 def drawn(chance: random.Random, key: str) -> tuple[int, Sequence[AnyFact], int]:
     """An append to any of them: to one that is there or not, of what is new, a repeat, lost or begins one."""
     beginning: Sequence[AnyFact] = (ConversationOpened("terminal", "/"),) if chance.random() < 0.2 else ()
-    last = chance.choice([answered("well"), said("now", key=key), said("twice", key=f"{key[0]}again"), LOST])
+    lasts: list[AnyFact] = [answered("well"), said("now", key=key), said("twice", key=f"{key[0]}again"), LOST]
+    last = chance.choice(lasts)
     first: Sequence[AnyFact] = (said("first"),) if chance.random() < 0.5 else ()
     return chance.choice([0, 0, 1, 2, 3]), (*beginning, *first, last), chance.choice([0, 0, 0, 1, 2])
 

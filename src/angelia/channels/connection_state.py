@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.backoff import growing_pause
 from angelia.channels.failures import ChannelError, Later, LoginFailed
 from angelia.channels.health import ConnectionHealth, Health
@@ -52,6 +53,7 @@ class ConnectionState:
                 self.tell(ConnectionHealth.STOPPED, str(error))
                 raise
             except ChannelError as error:
+                end_if_cancelled()
                 self.failures += 1
                 lost(error)
                 self.tell(ConnectionHealth.WAITING, str(error))

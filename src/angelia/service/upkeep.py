@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core.days import DAY_MS
 from angelia.core.errors import AngeliaError, StoreError
 from angelia.core.ids import Clock
@@ -98,6 +99,7 @@ class Upkeep(Struct, frozen=True):
                 await self.tidy()
                 await self.screenshots.let_go()
             except AngeliaError as error:
+                end_if_cancelled()
                 logger.warning("the home cannot be tidied: %s", error)
             await asyncio.sleep(_LOOKED_S)
 

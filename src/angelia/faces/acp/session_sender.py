@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from angelia.acp.lines import AcpGone
 from angelia.acp.rpc import Peer
+from angelia.cancellation import end_if_cancelled
 from angelia.context.media_forms import WIRE_PICTURES, label
 from angelia.core import entry as e
 from angelia.core.content import Media
@@ -102,6 +103,7 @@ class SessionSender:
             try:
                 self._send(await self._opened(update))
             except Exception:  # or nothing more would be sent, and who waits for that would wait for ever
+                end_if_cancelled()
                 logger.exception("%s: an update could not be sent", self._session.conversation)
             finally:
                 self._pending -= 1

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Text
@@ -243,8 +244,10 @@ class Asks:
         session = opened.session
         while True:
             await opened.unused.wait()
-            with suppress(AngeliaError):  # who asks next hears of it
+            try:
                 await session.wait(lambda: session.at_rest)
+            except AngeliaError:  # who asks next hears of it
+                end_if_cancelled()
             async with self._order:
                 if opened.waiting:
                     continue

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import defaultdict
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core.entry import Address
 from angelia.core.errors import AngeliaError
 from angelia.service.chats.delivery import DeliveryStores
@@ -102,9 +103,11 @@ class DeliveryDispatcher:
                     await self._hand_out()
                 await self._wait(self._news, _LOOK_S)
             except AngeliaError as error:
+                end_if_cancelled()
                 logger.warning("what is queued cannot be read, and is looked for again: %s", error)
                 await self._wait(None, _AFTER_A_FAULT_S)
             except Exception as error:
+                end_if_cancelled()
                 logger.exception("handing out what is queued faulted, and is tried again", exc_info=error)
                 await self._wait(None, _AFTER_A_FAULT_S)
 

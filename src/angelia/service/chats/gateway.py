@@ -12,6 +12,7 @@ from typing import IO
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.failures import LoginFailed
 from angelia.channels.health import ConnectionHealth, Health
 from angelia.channels.incoming import Envelope
@@ -265,6 +266,7 @@ class Gateway:
                 self._report(door, Health(ConnectionHealth.STOPPED, str(refused)))
                 return
             except Exception as error:
+                end_if_cancelled()
                 logger.exception("channel %s faulted", door, exc_info=error)
             faults += 1
             seconds = min(_AFTER_A_FAULT_S * 2.0 ** min(faults - 1, 10), _LONGEST_PAUSE_S)

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.days import DAY_MS
@@ -382,6 +383,7 @@ class ChatSessions:
                 await self._employ(session, line, await self.model_of(session, line))
                 await session.driven()
             except AngeliaError as error:
+                end_if_cancelled()
                 logger.warning("conversation %s cannot go on yet: %s", session.conversation, error)
 
     def _ask_again(self, session: Session) -> None:

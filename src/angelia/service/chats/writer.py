@@ -9,6 +9,7 @@ from math import inf
 
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.capabilities import Kind, Units
 from angelia.channels.failures import ChannelError, Later, MessageGone, NotSent, Rejected, Unsure
 from angelia.channels.outgoing import OutText
@@ -96,9 +97,11 @@ class ChatWriter:
                 await self._show_preview()
                 await self._show_typing()
             except AngeliaError as error:
+                end_if_cancelled()
                 logger.warning("what is shown in %s waits: %s", self._address.door, error)
                 await self._wait(None, _AFTER_A_FAULT_S)
             except Exception as error:
+                end_if_cancelled()
                 logger.exception("the writer of a chat in %s faulted", self._address.door, exc_info=error)
                 await self._wait(None, _AFTER_A_FAULT_S)
             await self._wait(self._wake, self._until_next())

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core.crash import crash_point
 from angelia.core.errors import Fenced, StoreError
 from angelia.core.version import PACKAGE_VERSION
@@ -99,6 +100,7 @@ class Membership:
                 try:
                     await self._look()
                 except StoreError as error:
+                    end_if_cancelled()
                     logger.warning("who has which part of the work cannot be looked at: %s", error)
                 await asyncio.sleep(self._seen_free.next_look_ms(time.monotonic()) / 1000)
             await telling
@@ -165,6 +167,7 @@ class Membership:
             try:
                 await self._tell()
             except StoreError as error:
+                end_if_cancelled()
                 logger.warning("how this machine is cannot be told: %s", error)
 
     async def _tell(self) -> None:

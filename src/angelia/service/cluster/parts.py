@@ -2,6 +2,7 @@
 
 import asyncio
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.health import ConnectionHealth
 from angelia.core.errors import AngeliaError
 from angelia.service.chats.gateway import Gateway
@@ -54,6 +55,7 @@ class ClockPart:
             try:
                 last = await self._services.clockwork.schedules.last_change()
             except AngeliaError:
+                end_if_cancelled()
                 last = known  # the clock says by itself that the store is away
             if last != known:
                 known = last

@@ -5,6 +5,7 @@ import logging
 from contextlib import suppress
 from functools import partial
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import ConversationId
@@ -36,6 +37,7 @@ class BegunElsewhere:
                 try:
                     await self._look()
                 except AngeliaError as error:
+                    end_if_cancelled()
                     logger.warning("what a clock elsewhere has begun cannot be looked for: %s", error)
                 await wait(None, LOOK_S)
         finally:

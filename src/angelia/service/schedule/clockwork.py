@@ -18,6 +18,7 @@ from itertools import islice, takewhile
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.crash import crash_point
@@ -98,6 +99,7 @@ class Clockwork:
                 if due is not None:
                     seconds = min(max((due - self._deps.clock()) / 1000, 0.0), seconds)
             except AngeliaError as error:
+                end_if_cancelled()
                 logger.warning("what is scheduled cannot be looked at: %s", error)
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -216,6 +218,7 @@ class Clockwork:
             except NotFound as error:
                 await self._pause(schedule, f"What it goes on with is gone: {error.what}")
             except AngeliaError as error:  # the store is not to be had now
+                end_if_cancelled()
                 logger.warning("what a look at %s brought cannot be kept: %s", schedule.id, error)
                 await asyncio.sleep(LONGEST_SLEEP_S)
                 continue

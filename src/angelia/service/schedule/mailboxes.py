@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError, ConfigError, NotFound
 from angelia.core.ids import ConversationId
@@ -87,6 +88,7 @@ class Mailboxes:
                         held = await self.take(name, imap, selected)
                         await imap.wait_for_mail(woken, LONGEST_SLEEP_S if held else IDLE_S)
             except AngeliaError as error:
+                end_if_cancelled()
                 await self.out_of_reach(name, error)
                 await wait(None, pause)
                 pause = min(pause * 2, LONGEST_PAUSE_S)

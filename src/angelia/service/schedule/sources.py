@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from angelia.cancellation import end_if_cancelled
 from angelia.service.chats.open_channel import wait
 from angelia.service.schedule.clockwork import LONGEST_SLEEP_S
 from angelia.service.schedule.folders import Folders
@@ -45,5 +46,6 @@ async def _followed(name: str, follow: Follow, woken: asyncio.Event) -> None:
         try:
             await follow(name, woken)
         except Exception:
+            end_if_cancelled()
             logger.exception("%s cannot be followed now, and is again in %g s", name, LONGEST_SLEEP_S)
         await wait(None, LONGEST_SLEEP_S)

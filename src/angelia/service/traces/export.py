@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core.errors import StoreError
 from angelia.http.client import open_server
 from angelia.http.errors import HttpError
@@ -67,6 +68,7 @@ class TraceExport:
                     while await self.send(server):
                         pause = _LOOK_S
                 except (HttpError, StoreError, TimeoutError) as error:
+                    end_if_cancelled()
                     self._tell_away(str(error) or "It did not answer in time.")
                     pause = min(2 * pause, _LONGEST_S)
                 await asyncio.sleep(pause)

@@ -55,7 +55,7 @@ class _Ends:
         rows = connection.execute(
             f"SELECT c.id, c.last_seq, c.tip, l.epoch, ({numbers.highest('entries')})"  # noqa: S608 - fixed text, marks
             f" FROM conversations AS c LEFT JOIN leases AS l ON l.conversation = c.id WHERE c.id IN ({marks})",
-            (*some, *some[-1:] * (marks.count("?") - len(some))),
+            (*some, *[some[-1]] * (marks.count("?") - len(some))),
         ).fetchall()
         self.of = {ConversationId(own): _End(seq, bytes(tip), epoch) for own, seq, tip, epoch, _ in rows}
         self.place = int(rows[0][4]) if rows else numbers.last(connection, "entries")

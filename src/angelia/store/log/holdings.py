@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core.errors import Fenced, StoreError
 from angelia.store.log.lease import take_row
 from angelia.store.port import Haste, LogStore, StoreConnection
@@ -66,8 +67,10 @@ class Holdings:
         """
         while True:
             await asyncio.sleep(self._db.presence.ttl_ms / 3000)
-            with suppress(StoreError):
+            try:
                 await self._db.write(lambda _: None, Haste.URGENT)  # as each write, it renews what is held
+            except StoreError:
+                end_if_cancelled()
 
     def _require(self, held: Held) -> None:
         self._held = held

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.days import DAY_MS
@@ -292,6 +293,7 @@ class ChatApp:
             try:
                 await self._do(act)
             except AngeliaError as error:
+                end_if_cancelled()
                 self.screen.warn(str(error))
 
     async def _do(self, act: Act) -> None:

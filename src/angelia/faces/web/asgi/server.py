@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import aclosing
 from urllib.parse import parse_qsl
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core.errors import AngeliaError
 from angelia.faces.listener.serve import Scope, Send
 from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
@@ -127,6 +128,7 @@ class WebServer:
                 try:
                     holds = await self._logins.holds(token)
                 except AngeliaError as error:
+                    end_if_cancelled()
                     logger.warning("whether a login still holds could not be looked up; it is tried again: %s", error)
                     continue
                 if not holds:

@@ -1,0 +1,58 @@
+"""A loop that goes on after each error ends when it is cancelled, also where cleaning up fails then."""
+
+import asyncio
+
+import pytest
+
+from angelia.cancellation import end_if_cancelled
+
+pytestmark = pytest.mark.anyio
+
+
+class Faulty:
+    """Something that cannot be closed, and is found broken `times` times before it is waited in."""
+
+    def __init__(self, times: int) -> None:
+        self.left, self.entered = times, asyncio.Event()
+
+    async def use(self) -> None:
+        """For ever."""
+        try:
+            if self.left:
+                self.left -= 1
+                return
+            self.entered.set()
+            await asyncio.Event().wait()
+        finally:
+            raise OSError("it cannot be closed")
+
+
+async def going_on(faulty: Faulty) -> None:
+    for _ in range(10):
+        try:
+            await faulty.use()
+        except OSError:
+            end_if_cancelled()
+
+
+@pytest.mark.parametrize("times", [0, 3])
+async def test_an_error_of_what_cleans_up_does_not_take_the_place_of_the_end(times: int) -> None:
+    faulty = Faulty(times)
+    task = asyncio.create_task(going_on(faulty))
+    await faulty.entered.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+
+
+async def test_an_error_in_a_loop_that_nobody_cancelled_ends_nothing() -> None:
+    faulty = Faulty(20)
+    await going_on(faulty)
+    assert faulty.left == 10
+
+
+async def test_a_bound_that_ran_out_before_is_no_cancellation() -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await asyncio.Event().wait()
+    end_if_cancelled()
