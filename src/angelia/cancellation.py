@@ -9,7 +9,7 @@ import asyncio
 
 
 def end_if_cancelled() -> None:
-    """For a loop that has caught an error and is about to go on.
+    """For a loop that may have caught an error, before it goes on.
 
     Raises:
         asyncio.CancelledError: its task is to end.

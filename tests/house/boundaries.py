@@ -56,11 +56,10 @@ BROAD = ("AngeliaError", "StoreError", "ChannelError", "Exception", "BaseExcepti
 def lost_cancellation(source: Source) -> Found:
     """Loops that go on after an error without a look whether they are to end."""
     for name, function in source.functions():
-        loops = [node for node in nodes(function) if isinstance(node, ast.While)]
         if isinstance(function, ast.AsyncFunctionDef):
-            yield from (
-                (name, source.at(one)) for one in {one for loop in loops for one in nodes(loop) if _goes_on(one)}
-            )
+            for loop in [node for node in nodes(function) if isinstance(node, ast.While)]:
+                looks = any(called == "end_if_cancelled" for called, _ in calls(loop))
+                yield from ((name, source.at(one)) for one in nodes(loop) if not looks and _goes_on(one))
 
 
 def _goes_on(node: ast.AST) -> bool:
@@ -72,8 +71,7 @@ def _goes_on(node: ast.AST) -> bool:
         return False
     kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
     ends = isinstance(node.body[-1], ast.Raise | ast.Return | ast.Break)
-    looks = any(name == "end_if_cancelled" for name, _ in calls(node))
-    return not ends and not looks and any(kind is None or dotted(kind) in BROAD for kind in kinds)
+    return not ends and any(kind is None or dotted(kind) in BROAD for kind in kinds)
 
 
 PRINTING = re.compile(
@@ -240,7 +238,7 @@ RULES = [
         "a loop that goes on after an error ends when it is cancelled",
         OURS,
         lost_cancellation,
-        "Call `end_if_cancelled()` first: the error may be one of what cleaned up, in place of the cancellation.",
+        "Call `end_if_cancelled()` in it: the error may be one of what cleaned up, in place of the cancellation.",
         ("src/angelia/x.py", "async def f():\n  while True:\n    try: await g()\n    except StoreError: log()"),
         {
             "tools.mcp.connection.McpConnection._live": "ends by an event of its own, which is looked at each time",

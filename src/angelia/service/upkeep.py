@@ -99,8 +99,8 @@ class Upkeep(Struct, frozen=True):
                 await self.tidy()
                 await self.screenshots.let_go()
             except AngeliaError as error:
-                end_if_cancelled()
                 logger.warning("the home cannot be tidied: %s", error)
+            end_if_cancelled()
             await asyncio.sleep(_LOOKED_S)
 
     async def _retain(self) -> None:

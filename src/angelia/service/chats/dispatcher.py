@@ -97,17 +97,16 @@ class DeliveryDispatcher:
     async def run(self) -> None:
         """Look for what is queued whenever somebody committed something, until cancelled."""
         while True:
+            end_if_cancelled()
             try:
                 if self._news.is_set() or await self._others_committed():
                     self._news.clear()
                     await self._hand_out()
                 await self._wait(self._news, _LOOK_S)
             except AngeliaError as error:
-                end_if_cancelled()
                 logger.warning("what is queued cannot be read, and is looked for again: %s", error)
                 await self._wait(None, _AFTER_A_FAULT_S)
             except Exception as error:
-                end_if_cancelled()
                 logger.exception("handing out what is queued faulted, and is tried again", exc_info=error)
                 await self._wait(None, _AFTER_A_FAULT_S)
 

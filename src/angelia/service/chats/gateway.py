@@ -266,8 +266,8 @@ class Gateway:
                 self._report(door, Health(ConnectionHealth.STOPPED, str(refused)))
                 return
             except Exception as error:
-                end_if_cancelled()
                 logger.exception("channel %s faulted", door, exc_info=error)
+            end_if_cancelled()
             faults += 1
             seconds = min(_AFTER_A_FAULT_S * 2.0 ** min(faults - 1, 10), _LONGEST_PAUSE_S)
             self._report(door, Health(ConnectionHealth.WAITING, f"It stopped, and is begun again in {seconds:g} s."))

@@ -89,6 +89,7 @@ class ChatWriter:
     async def run(self) -> None:
         """Write until cancelled: whatever fails (a full disk, a fault of ours), what waits goes out when it can."""
         while True:
+            end_if_cancelled()
             self._wake.clear()
             try:
                 if due := await self._due():
@@ -97,11 +98,9 @@ class ChatWriter:
                 await self._show_preview()
                 await self._show_typing()
             except AngeliaError as error:
-                end_if_cancelled()
                 logger.warning("what is shown in %s waits: %s", self._address.door, error)
                 await self._wait(None, _AFTER_A_FAULT_S)
             except Exception as error:
-                end_if_cancelled()
                 logger.exception("the writer of a chat in %s faulted", self._address.door, exc_info=error)
                 await self._wait(None, _AFTER_A_FAULT_S)
             await self._wait(self._wake, self._until_next())

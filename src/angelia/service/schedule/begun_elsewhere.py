@@ -37,8 +37,8 @@ class BegunElsewhere:
                 try:
                     await self._look()
                 except AngeliaError as error:
-                    end_if_cancelled()
                     logger.warning("what a clock elsewhere has begun cannot be looked for: %s", error)
+                end_if_cancelled()
                 await wait(None, LOOK_S)
         finally:
             for task in self._driven.values():

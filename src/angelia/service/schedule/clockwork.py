@@ -99,8 +99,8 @@ class Clockwork:
                 if due is not None:
                     seconds = min(max((due - self._deps.clock()) / 1000, 0.0), seconds)
             except AngeliaError as error:
-                end_if_cancelled()
                 logger.warning("what is scheduled cannot be looked at: %s", error)
+            end_if_cancelled()
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self.woken.wait()

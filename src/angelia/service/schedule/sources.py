@@ -46,6 +46,6 @@ async def _followed(name: str, follow: Follow, woken: asyncio.Event) -> None:
         try:
             await follow(name, woken)
         except Exception:
-            end_if_cancelled()
             logger.exception("%s cannot be followed now, and is again in %g s", name, LONGEST_SLEEP_S)
+        end_if_cancelled()
         await wait(None, LONGEST_SLEEP_S)

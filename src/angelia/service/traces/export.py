@@ -68,9 +68,9 @@ class TraceExport:
                     while await self.send(server):
                         pause = _LOOK_S
                 except (HttpError, StoreError, TimeoutError) as error:
-                    end_if_cancelled()
                     self._tell_away(str(error) or "It did not answer in time.")
                     pause = min(2 * pause, _LONGEST_S)
+                end_if_cancelled()
                 await asyncio.sleep(pause)
         finally:
             if server:
