@@ -1,7 +1,6 @@
 """`angelia schedule`: what is done at which times; `angelia clock`: keeps time where no gateway runs."""
 
 import asyncio
-import signal
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from angelia.core import entry as e
 from angelia.core.errors import BadInput
 from angelia.core.ids import short
 from angelia.core.principal import OWNER
+from angelia.end_signals import asked_to_end
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import echo, sure
 from angelia.faces.words.widths import table
@@ -265,11 +265,8 @@ async def _keep(app: "App") -> int:
     from angelia.service.schedule.keep_time import keep_time
 
     await must_be_had(app.loaded.config, app.model_catalog, app.key_value)
-    ending = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    asked = asyncio.create_task(asked_to_end().wait())
     keeping = asyncio.create_task(keep_time(app.clock_services, None, lambda ours: echo(KEEPING if ours else WAITING)))
-    asked = asyncio.create_task(ending.wait())
     await asyncio.wait([keeping, asked], return_when=asyncio.FIRST_COMPLETED)
     asked.cancel()
     if not keeping.done():

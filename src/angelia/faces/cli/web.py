@@ -1,13 +1,13 @@
 """`angelia web`: the page, in your browser."""
 
 import asyncio
-import signal
 import webbrowser
 from typing import Any
 
 import click
 
 from angelia.core.counts import counted
+from angelia.end_signals import asked_to_end
 from angelia.faces.cli.api_keys import keys
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.web_password import password
@@ -48,9 +48,7 @@ async def _web(listen: str | None, given: dict[str, Any], *, opens: bool, log_ou
         await app.close()
         return 0
     raise_descriptor_limit()
-    ready, ending = asyncio.Event(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    ready, ending = asyncio.Event(), asked_to_end()
     serving = asyncio.create_task(door.run(listen or app.loaded.config.web.listen, ready.set))
     tasks = [asyncio.create_task(ready.wait()), asyncio.create_task(ending.wait())]
     try:

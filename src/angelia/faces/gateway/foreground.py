@@ -1,7 +1,6 @@
 """`angelia gateway` in the foreground: every channel open, a table of how they are, a graceful end."""
 
 import asyncio
-import signal
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any
 
 from angelia.channels.health import ConnectionHealth
 from angelia.core.errors import ConfigError
+from angelia.end_signals import asked_to_end
 from angelia.faces.gateway.server import GatewayServer
 from angelia.faces.listener.serve import serve
 from angelia.faces.words.output import Painted, draw, echo
@@ -53,9 +53,7 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
         ConfigError, MissingPart: a channel cannot be opened as configured, or there is no model to answer with.
     """
     await must_be_had(app.loaded.config, app.model_catalog, app.key_value)
-    ending = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    ending = asked_to_end()
     changed = asyncio.Event()
     gateway = Gateway(app.chat_services, changed.set)
     exporting = await _traces(app)
@@ -72,7 +70,7 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
     taking_part = [asyncio.create_task(one) for one in (membership.keep(), membership.work())] if membership else []
     try:
         await _until(ending, [*([listening] if listening else []), *taking_part])
-        echo("Finishing what is under way…")
+        echo(f"Finishing what is under way, for at most {DRAIN_S:g} s… Ctrl-C ends it at once; what is open is kept.")
         for task in taking_part[1:]:  # nothing more is taken, and what there is is held until it is handed over
             await _cancelled(task)
         if membership is not None:
