@@ -121,7 +121,9 @@ class Child:
         Raises:
             TimeoutError: it goes on.
         """
-        if not select.select([self._told], [], [], seconds)[0]:
+        telling = select.poll()  # `select` knows no descriptor above 1,023, and storms have more
+        telling.register(self._told, select.POLLIN)
+        if not telling.poll(seconds * 1000):
             raise TimeoutError(f"a life took longer than {seconds} s; so far: {self.run(0)}")
         with self._told:
             return int(self._line())
@@ -292,8 +294,11 @@ def main(descriptor: int) -> None:
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     telling: dict[int, int] = {}
+    waiting = select.poll()
+    for one in (descriptor, woken):
+        waiting.register(one, select.POLLIN)
     while True:
-        ready, _, _ = select.select([descriptor, woken], [], [])
+        ready = [one for one, _ in waiting.poll()]
         if woken in ready:
             os.read(woken, 4096)
             _tell_of_deaths(telling)

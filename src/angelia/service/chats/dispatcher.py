@@ -28,6 +28,7 @@ class DeliveryDispatcher:
         self._known: dict[str, OpenChannel] = {}
         self._writers: dict[tuple[str, str], tuple[ChatWriter, asyncio.Task[None]]] = {}
         self._news = asyncio.Event()
+        self._handing_out = False
         self._version = -1
         self._handed_out: dict[str, int] = {}
 
@@ -46,8 +47,9 @@ class DeliveryDispatcher:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def rests(self, door: str) -> bool:
-        """Whether nothing is being delivered through a channel; previews do not count."""
-        return not any(writer.busy for key, (writer, _) in self._writers.items() if key[0] == door)
+        """Whether nothing is to be delivered through a channel now; previews do not count."""
+        busy = any(writer.busy for key, (writer, _) in self._writers.items() if key[0] == door)
+        return not busy and not self._is_looking
 
     def signal(self) -> None:
         """Something was queued in this process."""
@@ -91,8 +93,13 @@ class DeliveryDispatcher:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing is being delivered; previews do not count."""
-        return not any(writer.busy for writer, _ in self._writers.values())
+        """Whether nothing is to be delivered now; previews do not count."""
+        return not any(writer.busy for writer, _ in self._writers.values()) and not self._is_looking
+
+    @property
+    def _is_looking(self) -> bool:
+        """Whether something was queued in this process that no writer may have yet."""
+        return self._handing_out or self._news.is_set()
 
     async def run(self) -> None:
         """Look for what is queued whenever somebody committed something, until cancelled."""
@@ -124,6 +131,13 @@ class DeliveryDispatcher:
         return changed
 
     async def _hand_out(self) -> None:
+        self._handing_out = True
+        try:
+            await self._give_to_writers()
+        finally:
+            self._handing_out = False
+
+    async def _give_to_writers(self) -> None:
         for door, line in tuple(self._lines.items()):
             chats: defaultdict[str, list[Receipt]] = defaultdict(list)
             pending = await self._stores.outbox.pending(door, self._handed_out.get(door, 0))
