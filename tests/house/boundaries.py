@@ -53,13 +53,27 @@ BROAD = ("AngeliaError", "StoreError", "ChannelError", "Exception", "BaseExcepti
 """Errors of which one may take the place of a cancellation, whatever is awaited."""
 
 
+WAITS = ("sleep", "wait", "get")
+"""What is awaited and cannot fail."""
+
+
 def lost_cancellation(source: Source) -> Found:
-    """Loops that go on after an error without a look whether they are to end."""
-    for name, function in source.functions():
+    """Loops that go on after an error, or without an end, and do not look whether they are to end."""
+    for _, function in source.functions():
         if isinstance(function, ast.AsyncFunctionDef):
             for loop in [node for node in nodes(function) if isinstance(node, ast.While)]:
                 looks = any(called == "end_if_cancelled" for called, _ in calls(loop))
-                yield from ((name, source.at(one)) for one in nodes(loop) if not looks and _goes_on(one))
+                if not looks and (_is_endless(loop) or any(map(_goes_on, nodes(loop)))):
+                    yield source.place, source.at(loop)
+
+
+def _is_endless(loop: ast.While) -> bool:
+    """Whether it ends by an error alone; whoever asks a generator for more ends it, too."""
+    inner = [one for statement in loop.body for one in nodes(statement)]
+    ends = any(isinstance(one, ast.Return | ast.Break | ast.Yield) for one in inner)
+    awaited = [one.value for one in inner if isinstance(one, ast.Await)]
+    can_fail = any(dotted(one.func).split(".")[-1] not in WAITS for one in awaited if isinstance(one, ast.Call))
+    return isinstance(loop.test, ast.Constant) and not ends and can_fail
 
 
 def _goes_on(node: ast.AST) -> bool:
@@ -235,15 +249,15 @@ RULES = [
         {"faces/": "doors open a home and hand its parts on"},
     ),
     Rule(
-        "a loop that goes on after an error ends when it is cancelled",
+        "a loop without an end, or that goes on after an error, ends when it is cancelled",
         OURS,
         lost_cancellation,
-        "Call `end_if_cancelled()` in it: the error may be one of what cleaned up, in place of the cancellation.",
+        "Call `end_if_cancelled()` in it, before it pauses: an error of what cleans up may take the place of that.",
         ("src/angelia/x.py", "async def f():\n  while True:\n    try: await g()\n    except StoreError: log()"),
         {
-            "tools.mcp.connection.McpConnection._live": "ends by an event of its own, which is looked at each time",
+            "tools/mcp/connection.py": "ends by an event of its own, which is looked at each time",
             "testing/": "lives as long as a test",
-            "service.batches.check_worker._serve": "ends with the program, which is ended",
+            "service/batches/check_worker.py": "ends with the program, which is ended",
         },
     ),
     Rule(

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.context import view as views
 from angelia.context.request import ModelRequest, ToolSpec
 from angelia.core import ending as end
@@ -139,6 +140,7 @@ class Driver:
 
     async def _until_rest(self, lease: Lease) -> m.Rest:
         while True:
+            end_if_cancelled()
             await self.catch_up()
             effect = await self._afforded(self._decide(), lease)
             if isinstance(effect, m.Rest):

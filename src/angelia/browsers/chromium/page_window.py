@@ -23,6 +23,7 @@ from angelia.browsers.chromium.launch import start_chromium
 from angelia.browsers.chromium.live_browser import LiveBrowser
 from angelia.browsers.live import LiveInput, LiveSight, PointerMoved
 from angelia.browsers.port import ActFailed, BrowserGone
+from angelia.cancellation import end_if_cancelled
 from angelia.sandboxes.egress.addresses import no_addresses
 
 _EMPTY = ("--window-size=1280,920", "--app=data:text/html,")
@@ -120,6 +121,7 @@ class _Window:
             await self._begin()
             await self._run("asks", question.title, question.choices)
             while True:
+                end_if_cancelled()
                 sight = await self._sight()
                 if (frame := sight.frame) is None:
                     await self._run("around", sight.state)
@@ -160,6 +162,7 @@ class _Window:
                         self._over(words)
                     case done:
                         await self._do(done)
+            end_if_cancelled()
             await self._news.wait()
 
     async def _do(self, done: LiveInput | _TabChosen | _DialogAnswered) -> None:

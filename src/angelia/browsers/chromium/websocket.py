@@ -9,6 +9,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidHandshake, InvalidURI, WebSocketException
 
 from angelia.browsers.chromium.pipe import MOST_MESSAGE
+from angelia.cancellation import end_if_cancelled
 
 _quiet = logging.getLogger(f"{__name__}.frames")
 _quiet.setLevel(logging.INFO)  # at DEBUG it writes down what is typed, secrets among it
@@ -66,6 +67,7 @@ class SocketTransport:
     async def _read(self, take: Callable[[bytes], None]) -> None:
         with suppress(WebSocketException, OSError):
             while True:
+                end_if_cancelled()
                 said = await self._connection.recv()
                 take(said if isinstance(said, bytes) else said.encode())
         self.close()

@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.discord.api import USER_AGENT
 from angelia.channels.discord.payloads import DiscordFrame, Hello
 from angelia.channels.discord.refusals import login_failed
@@ -121,6 +122,7 @@ class DiscordSocket:
         try:
             while True:
                 await self._connection.send(_frame(_BEAT, self._seq() or None).decode())
+                end_if_cancelled()
                 await asyncio.sleep(interval)
         except ConnectionClosed:
             return

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.connection_state import ConnectionState
 from angelia.channels.failures import Rejected
 from angelia.channels.health import ConnectionHealth
@@ -65,6 +66,7 @@ class MatrixConnection:
         longest = max(self._timeouts.silence - LINGER, 0)
         now, idle = asyncio.get_running_loop().time, 0
         while True:
+            end_if_cancelled()
             hold = longest if self._connection_state.state is ConnectionHealth.CONNECTED else 0
             asked = now()
             parts = await self._sync(queue, hold)

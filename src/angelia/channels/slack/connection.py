@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.connection_state import ConnectionState
 from angelia.channels.failures import ChannelError, LoginFailed, Rejected
 from angelia.channels.incoming import Hear
@@ -105,6 +106,7 @@ class SlackConnection:
         await self._connected(intake)
         self.webhook.begin(intake)
         while True:
+            end_if_cancelled()
             await asyncio.sleep(self._timeouts.look)
             await self._api.call("auth.test", {}, Us, SlackAsked(wait=self._timeouts.silence))
             await self._remember()
@@ -117,6 +119,7 @@ class SlackConnection:
         try:
             await self._connected(intake)
             while True:
+                end_if_cancelled()
                 async for frame in socket.frames():
                     if frame.type == "disconnect":
                         _look_at(frame.reason)

@@ -10,6 +10,7 @@ from typing import NoReturn
 import msgspec
 from msgspec import Raw
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.backoff import growing_pause
 from angelia.channels.connection_state import ConnectionState
 from angelia.channels.failures import ChannelError, LoginFailed, NotSent
@@ -113,6 +114,7 @@ class TelegramConnection:
         hold = max(int(self._timeouts.silence - LINGER), 0)
         last, idle = 0, 0
         while True:
+            end_if_cancelled()
             unsafe = intake.unsafe
             known = set(unsafe)
             # without an offset we are told all that is not acknowledged, whatever its numbers
@@ -153,6 +155,7 @@ class TelegramConnection:
             elif not failed:
                 self._visited = self._context.clock()
                 self._connection_state.well()
+            end_if_cancelled()
             await asyncio.sleep(self._timeouts.silence)
 
     async def _show_menu(self) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.health import ConnectionHealth
 from angelia.core.errors import ConfigError
 from angelia.end_signals import asked_to_end
@@ -209,6 +210,7 @@ async def _show(app: App, gateway: Gateway, changed: asyncio.Event) -> None:
                 if said.get(one.door) != word:
                     said[one.door] = word
                     echo(word)
+        end_if_cancelled()
         changed.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(_TABLE_S):

@@ -6,6 +6,7 @@ Modal keeps a command's input open when whoever held it has died, so the launche
 import asyncio
 from contextlib import suppress
 
+from angelia.cancellation import end_if_cancelled
 from angelia.sandboxes.local.processes import MARK
 from angelia.sandboxes.modal.exec_stream import ModalExecStream
 from angelia.sandboxes.port import SandboxError
@@ -43,4 +44,5 @@ async def give_signs(wire: ModalExecStream) -> None:
         while True:
             count += 1
             await wire.write(f"{count}\n".encode())
+            end_if_cancelled()
             await asyncio.sleep(EVERY)

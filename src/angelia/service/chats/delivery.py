@@ -31,6 +31,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels import failures as f
 from angelia.channels.capabilities import Capabilities
 from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
@@ -314,6 +315,7 @@ class _Tries:
         """
         unmarked, may_mark, marked = self._message, True, False
         while True:
+            end_if_cancelled()
             if doubts and not self._delivering.line.channel.capabilities.idempotent:
                 if doubts > self._most_doubts or not await self._delivering.works_again(self._most_tries):
                     return Unknown("the network did not say whether it arrived")

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 from typing import Protocol
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.days import day_of
 from angelia.core.errors import Fenced, NotFound, StoreError
@@ -91,6 +92,7 @@ class TurnRunner:
                 expected, self._expecting = self._expecting, False
                 at_once = expected or await self._lost()
                 rest = (None if at_once else driver.resting()) or await self._drive(driver, expected=expected)
+                end_if_cancelled()
                 await self._rest(rest)
         finally:
             forget()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.errors import ConfigError
 from angelia.core.ids import Clock
@@ -86,6 +87,7 @@ class EmployedWorker:
         session = self._session
         await self.worker.gone()
         while True:
+            end_if_cancelled()
             for asked in session.questions():
                 why = f"{self.profile.name} does not wait for it any more"
                 await session.log.append(e.ApprovalRefused(asked.call, ANGELIA, why))

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.errors import MissingPart, NotFound
@@ -81,7 +82,9 @@ class Folders:
                 woken.clear()
                 wanted = await self._wanted(name)
                 await (hearing.go_on() if wanted else hearing.stop())
-                await wait(woken, await self.look(name))
+                seconds = await self.look(name)
+                end_if_cancelled()
+                await wait(woken, seconds)
         finally:
             await hearing.stop()
 

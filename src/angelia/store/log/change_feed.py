@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import ConversationId
 from angelia.store.port import LogStore, StoreConnection
@@ -63,6 +64,7 @@ class ChangeFeed:
                 elif version != seen or brief:
                     place, brief = await self._look_everywhere(), 0
                 seen = version
+                end_if_cancelled()
                 await self._db.next_commit(version, LONGEST_S)
         except AngeliaError as error:  # those who wait must hear that nobody looks any more
             self._watch = None

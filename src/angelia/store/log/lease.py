@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TypeVar
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core.errors import Fenced, NotFound, StoreBusy
 from angelia.core.ids import ConversationId
 from angelia.store.port import Haste, Job, LogStore, StoreConnection
@@ -50,6 +51,7 @@ class Lease:
             Fenced: as `renew`.
         """
         while True:
+            end_if_cancelled()
             await asyncio.sleep(self._ttl_ms / 3000)
             await self.renew()
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from angelia.acp.lines import TooLong, lines_in
 from angelia.acp.rpc import Peer
+from angelia.cancellation import end_if_cancelled
 from angelia.core.ending import WorkerFate
 from angelia.core.errors import UNREADABLE
 from angelia.core.text import clean, one_line
@@ -72,6 +73,7 @@ class Connection:
     async def _write(self) -> None:
         try:
             while True:
+                end_if_cancelled()
                 await self._running.write(await self._outgoing.get())
         except SandboxError:
             return  # it has ended, which whoever reads finds out with its last words

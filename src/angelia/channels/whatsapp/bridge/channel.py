@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from angelia.cancellation import end_if_cancelled
 from angelia.channels.capabilities import Capabilities
 from angelia.channels.connection_state import ConnectionState
 from angelia.channels.failures import (
@@ -118,6 +119,7 @@ class PersonalChannel:
         """Ask for signs of life of a bridge, which ends it if it is stuck; the connection it watches by itself."""
         with suppress(BridgeFailed):
             while True:
+                end_if_cancelled()
                 await asyncio.sleep(self._timeouts.silence / 2)
                 await bridge.ask("ping", max(self._timeouts.silence, _STARTING))
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from angelia.cancellation import end_if_cancelled
 from angelia.faces.words.output import Painted
 from angelia.faces.words.paint import Paint
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine
@@ -73,6 +74,7 @@ class Screen:
         self._out = out
         loop, printed = asyncio.get_running_loop(), 0.0
         while True:
+            end_if_cancelled()
             self._taken = await self._queue.get()
             if isinstance(self._taken, TranscriptLine) and (early := printed + TOGETHER_SECONDS - loop.time()) > 0:
                 await asyncio.sleep(early)  # what comes meanwhile is printed with it

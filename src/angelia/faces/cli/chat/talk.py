@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import MediaKind
 from angelia.core.crash import crash_point
@@ -212,6 +213,7 @@ class Talk:
         try:
             await self._demand_money()
             while True:
+                end_if_cancelled()
                 sentence = await self._to_speak.get()
                 sound = await self._spoken(sentence)
                 await self._to_hear.put(sound.data)
@@ -247,6 +249,7 @@ class Talk:
     async def _play(self) -> None:
         try:
             while True:
+                end_if_cancelled()
                 await play(await self._to_hear.get())
                 self._left -= 1
                 if not self._left:

@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from angelia.cancellation import end_if_cancelled
 from angelia.context.usage_meter import UsageMeter
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media
@@ -225,6 +226,7 @@ class WatchedConversation:
         await self._begun.wait()
         try:
             while True:
+                end_if_cancelled()
                 await self._take(await self._transcript.news(self.conversation, lambda: len(self.entries)))
                 self._look_for_session()
         except AngeliaError as error:  # it was erased, or the home is left

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound, StoreBusy, StoreUnreachable
@@ -454,6 +455,7 @@ class WebConversations:
     async def _tidy(self) -> None:
         """Let go of what nobody looks at: what is at rest is opened again when somebody comes."""
         while True:
+            end_if_cancelled()
             await asyncio.sleep(_TIDY_S)
             for conversation in tuple(self._seen):
                 async with self._lock(conversation):
