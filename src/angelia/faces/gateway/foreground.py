@@ -72,11 +72,12 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
     try:
         await _until(ending, [*([listening] if listening else []), *taking_part])
         echo(f"Finishing what is under way, for at most {DRAIN_S:g} s… Ctrl-C ends it at once; what is open is kept.")
+        over = time.monotonic() + DRAIN_S
         for task in taking_part[1:]:  # nothing more is taken, and what there is is held until it is handed over
             await _cancelled(task)
         if membership is not None:
             await membership.hand_over(DRAIN_S)
-        await gateway.drain(DRAIN_S)
+        await gateway.drain(max(over - time.monotonic(), 0))
     finally:
         await _cancelled(*behind, *taking_part[1:])
         if membership is not None:
