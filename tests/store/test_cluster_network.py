@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import signal
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from functools import partial
@@ -11,15 +12,16 @@ from pathlib import Path
 import pytest
 
 from angelia.store.port import StoreConnection
+from angelia.testing.crash import Run
 from angelia.testing.model.server import ModelServer
 from angelia.testing.networks.telegram_server import TelegramServer
 from tests import nursery
 from tests.chats.gateway_lives import PATIENCE_S
 from tests.examples import TIMES
-from tests.nursery import Nursery
+from tests.nursery import LivingChild, Nursery
 from tests.store.cluster_kit import Cluster, heard, holders
 from tests.store.cluster_storm import Storm, private_chats
-from tests.store.machine_network import MachineNetwork, can_be_made, machine_network
+from tests.store.machine_network import Machine, MachineNetwork, can_be_made, machine_network
 from tests.store.postgres_server import PostgresServer, postgres_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("postgres")]
@@ -27,6 +29,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real("postgres")]
 SEED = 20_261_126
 DOORS = ("bird", "cat", "dog", "elk")
 MACHINES, CHATS_EACH, KILLS, PAUSE_S = (4, 500, 20, 30.0) if TIMES else (3, 10, 2, 0.0)
+CHATS_FEW, ENDS = 6, 30
 HOST = "127.0.0.1"
 
 
@@ -127,3 +130,54 @@ async def test_machines_are_killed_while_many_people_write_and_each_message_has_
         verified = await nursery.run(("store", "verify"), cluster.environ(1))
         assert "is in order" in verified.stdout, verified.stdout + verified.stderr
         assert not any(life.status.done() for life in alive)
+
+
+@pytest.mark.soak
+async def test_machines_that_are_told_to_end_do_so_whatever_is_away_then(
+    tmp_path: Path, server: PostgresServer, network: MachineNetwork
+) -> None:
+    async with AsyncExitStack() as stack:
+        stack.enter_context(private_chats(CHATS_FEW))
+        cluster, children = await began(stack, tmp_path, server, network), await stack.enter_async_context(Nursery())
+        alive = [await cluster.add(children) for _ in range(3)]
+        storm, chance = Storm(cluster, CHATS_FEW), random.Random(SEED)
+        writing = storm.begin()
+        await storm.everybody_was_answered()
+        for end in range(ENDS):
+            await cluster.until(lambda state: len(set(holders(state).values())) == len(alive))
+            number = chance.randrange(len(alive))
+            ended = await _ended(alive[number], network.machines[number], server, chance)
+            assert (ended.status, "Another process has taken over" in ended.stderr) in ((0, False), (1, True)), (
+                end,
+                ended,
+            )
+            alive[number] = await cluster.add(children, number=number + 1)
+            await storm.everybody_was_answered()
+        storm.over = True
+        await asyncio.gather(*writing)
+        await storm.stop_what_is_open()
+        await storm.settled()
+        assert cluster.doubled() == []
+
+
+async def _ended(life: LivingChild, machine: Machine, server: PostgresServer, chance: random.Random) -> Run:
+    """Tell a machine to end while it is cut off, or the server is away, or right after; or while all is well."""
+    away = chance.choice(["nothing", "network", "network", "server"])
+    before, after, is_back_first = chance.uniform(0, 9), chance.uniform(0, 3), chance.random() < 0.5
+    if away == "network":
+        machine.pull()
+    elif away == "server":
+        server.kill()
+    await asyncio.sleep(before)
+    if not is_back_first:
+        life.kill(signal.SIGTERM)
+        await asyncio.sleep(after)
+    if away == "network":
+        machine.plug_in()
+    elif away == "server":
+        server.start()
+    if is_back_first:
+        await asyncio.sleep(after)
+        life.kill(signal.SIGTERM)
+    async with asyncio.timeout(PATIENCE_S):
+        return await life.ended()
