@@ -53,7 +53,7 @@ async def test_a_second_signal_ends_it_at_once_and_what_was_not_sent_goes_out_at
         await network.bring(Thing(IncomingKind.TEXT, HERE, "Are you well?"))
         await an_answer_waits(story)
         gateway.kill(signal.SIGINT)
-        await stands(tmp_path / "first" / "out", "Finishing what is under way, for at most 20 s…")
+        await stands(tmp_path / "first" / "out", "Finishing what is under way, 20 s at most…")
         gateway.kill(number)
         ended = await gateway.ended()
         assert (ended.status, ended.stderr.strip(), network.arrived) == (status, "", [])

@@ -71,7 +71,7 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
     taking_part = [asyncio.create_task(one) for one in (membership.keep(), membership.work())] if membership else []
     try:
         await _until(ending, [*([listening] if listening else []), *taking_part])
-        echo(f"Finishing what is under way, for at most {DRAIN_S:g} s… Ctrl-C ends it at once; what is open is kept.")
+        echo(f"Finishing what is under way, {DRAIN_S:g} s at most… Ctrl-C again ends it at once.")
         over = time.monotonic() + DRAIN_S
         for task in taking_part[1:]:  # nothing more is taken, and what there is is held until it is handed over
             await _cancelled(task)
