@@ -178,15 +178,14 @@ async def _in_a_storm(folder: Path, server: PostgresServer, times: int) -> list[
         stack.callback(cluster.close)
         lives = [await cluster.add(children) for _ in range(3)]
         storm = Storm(cluster, each)
-        writing = storm.begin()
+        storm.begin()
         for _ in range(times):
             await storm.everybody_was_answered()
             await cluster.until(lambda state: len(set(holders(state).values())) == len(lives))
             number = (number + 1) % len(lives)
             await storm.kill(number, lives[number], "killed")
             lives[number] = await cluster.add(children, number=number + 1)
-        storm.over = True
-        await asyncio.gather(*writing)
+        await storm.end()
     return [
         row("the same while people write in 36 chats", "s", storm.took["killed"], 5.0),
         row("    the longest wait for an answer meanwhile", "s", max(storm.waited)),

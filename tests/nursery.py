@@ -176,6 +176,12 @@ class LivingChild:
         """Send it a signal, unless it has ended."""
         self._child.kill(number)
 
+    async def says(self, *words: str) -> None:
+        """Return once one of these stands in its output."""
+        async with asyncio.timeout(SECONDS):
+            while not any(one in self._child.run(0).stdout for one in words):  # noqa: ASYNC110 - a process tells
+                await asyncio.sleep(0.02)
+
     async def ended(self) -> Run:
         """How it ended."""
         return self._child.run(await self.status)

@@ -65,6 +65,33 @@ async def test_a_channel_that_goes_while_its_queue_is_read_stops_no_other_and_lo
         await dispatcher.close()
 
 
+async def test_it_is_at_rest_only_once_what_was_queued_has_gone_out(tmp_path: Path) -> None:
+    far = FarEnd()
+    with closing(Database.open(tmp_path)) as db:
+        transcript = Transcript(db)
+        dispatcher = DeliveryDispatcher(DeliveryStores(transcript, Outbox(db), BlobStore(tmp_path), db.clock), wait)
+        dispatcher.connect(OpenChannel(RecordingChannel(far, "here"), ChannelSettings()))
+        await transcript.append(NAME, [e.ConversationOpened("here", "/w"), queued("here", "first")])
+        dispatcher.signal()
+        assert not dispatcher.at_rest, "nobody has looked yet"
+        free = threading.Event()
+        busy = asyncio.create_task(db.read(lambda _: free.wait()))
+        running = asyncio.create_task(dispatcher.run())
+        await asyncio.sleep(0)  # it asks what is queued, behind the read that is held up
+        assert not dispatcher.at_rest, "no writer has it yet"
+        assert not dispatcher.rests("here")
+        free.set()
+        await busy
+        async with asyncio.timeout(30):
+            while not dispatcher.rests("here"):
+                assert not running.done()
+                await asyncio.sleep(0.01)
+        assert far.texts("7") == ["first"]
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await dispatcher.close()
+
+
 async def test_a_fault_of_ours_delays_what_is_queued_and_no_more(tmp_path: Path) -> None:
     far, faults = FarEnd(), ["one"]
 

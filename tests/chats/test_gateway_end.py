@@ -19,13 +19,6 @@ from tests.nursery import Nursery
 pytestmark = pytest.mark.anyio
 
 
-async def stands(file: Path, words: str) -> None:
-    """Return once it holds these."""
-    async with asyncio.timeout(PATIENCE_S):
-        while words not in (file.read_text() if file.exists() else ""):  # noqa: ASYNC110 - a process writes it
-            await asyncio.sleep(0.02)
-
-
 async def an_answer_waits(story: Story) -> None:
     """Return once one is to be delivered."""
     db = story.log()
@@ -53,7 +46,7 @@ async def test_a_second_signal_ends_it_at_once_and_what_was_not_sent_goes_out_at
         await network.bring(Thing(IncomingKind.TEXT, HERE, "Are you well?"))
         await an_answer_waits(story)
         gateway.kill(signal.SIGINT)
-        await stands(tmp_path / "first" / "out", "Finishing what is under way, 20 s at most…")
+        await gateway.says("Finishing what is under way, 20 s at most…")
         gateway.kill(number)
         ended = await gateway.ended()
         assert (ended.status, ended.stderr.strip(), network.arrived) == (status, "", [])

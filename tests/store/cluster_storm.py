@@ -41,17 +41,30 @@ class Storm:
 
     def __init__(self, cluster: Cluster, chats_each: int) -> None:
         self.cluster, self._chats_each = cluster, chats_each
-        self.over = False
+        self._over = False
+        self._writing: list[asyncio.Task[None]] = []
         self.took: dict[str, list[float]] = {"killed": [], "cut off": []}
         """Seconds from a machine's end until others had all that it had."""
         self.waited: list[float] = []
         """Seconds for which each answer was waited for."""
         self._changes = Changes()
 
-    def begin(self) -> list[asyncio.Task[None]]:
+    def begin(self) -> None:
         """Everybody writes from now on."""
         everybody = [(door, number) for door in self.cluster.networks for number in range(self._chats_each)]
-        return [asyncio.create_task(self._write(door, number)) for door, number in everybody]
+        self._writing = [asyncio.create_task(self._write(door, number)) for door, number in everybody]
+
+    async def end(self) -> None:
+        """Return once everybody has their last answer, no turn is open and nothing is on its way. Those whose question
+        is never answered have enough of it.
+        """
+        self._over = True
+        await asyncio.gather(*self._writing)
+        for door in self.cluster.networks:
+            await self.cluster.say(door, "/stop", e.Address("", str(_FIRST_CHAT)))
+        async with asyncio.timeout(_PATIENCE_S):
+            while await self.cluster.store.read(_unsettled):  # noqa: ASYNC110 - processes tell
+                await asyncio.sleep(0.05)
 
     async def _write(self, door: str, number: int) -> None:
         """One of them, until it is over."""
@@ -59,7 +72,7 @@ class Storm:
         if number == 0:
             await self.cluster.say(door, "This is never answered", where)
             return
-        while not self.over:
+        while not self._over:
             word, begun = f"{door}.{number}.{turn}.", time.monotonic()  # its end shows that an answer is whole
             await self.cluster.say(door, f"Hello {word}", where)
             async with asyncio.timeout(_PATIENCE_S):
@@ -92,17 +105,6 @@ class Storm:
         logger.info("%s was %s, and replaced after %.2f s", name, how, self.took[how][-1])
         if how == "cut off":
             self.cluster.apart[number].plug_in()
-
-    async def stop_what_is_open(self) -> None:
-        """Those whose question is never answered have enough of it."""
-        for door in self.cluster.networks:
-            await self.cluster.say(door, "/stop", e.Address("", str(_FIRST_CHAT)))
-
-    async def settled(self) -> None:
-        """Return once no turn is open and nothing is on its way."""
-        async with asyncio.timeout(_PATIENCE_S):
-            while await self.cluster.store.read(_unsettled):  # noqa: ASYNC110 - processes tell
-                await asyncio.sleep(0.05)
 
 
 def _unsettled(connection: StoreConnection) -> int:

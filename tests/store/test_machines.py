@@ -46,14 +46,6 @@ class Machines:
         return await nursery.bear(["gateway"], story.env, place, at=at)
 
 
-async def said(story: SharedStory, *words: str) -> None:
-    """Return when the gateway of a machine has said one of these."""
-    out = story.folder / "life" / "out"
-    async with asyncio.timeout(PATIENCE_S):
-        while not any(one in (out.read_text() if out.exists() else "") for one in words):  # noqa: ASYNC110 - a process tells
-            await asyncio.sleep(0.02)
-
-
 async def test_who_runs_on_another_machine_is_seen_to_live(postgres: PostgresServer, tmp_path: Path) -> None:
     address = postgres.fresh()
     here, there = (PostgresDatabase.open(address, tmp_path / name) for name in ("here", "there"))
@@ -117,10 +109,9 @@ async def test_where_a_machine_is_killed_another_goes_on(tmp_path: Path, postgre
     async with ModelServer(tell) as model, TelegramServer() as network, Nursery() as children:
         machines = Machines(tmp_path, postgres, model, network)
         killed = await machines.begin(children, machines.first, point)
-        await said(machines.first, "telegram: connected")
-        other = machines.add()
-        await machines.begin(children, other)
-        await said(other, "stands by", "telegram: connected")  # where all is slow the first one is killed before that
+        await killed.says("telegram: connected")
+        other = await machines.begin(children, machines.add())
+        await other.says("stands by", "telegram: connected")  # where all is slow the first one is killed before that
         await machines.first.begin()
         async with asyncio.timeout(PATIENCE_S):
             await network.when(lambda: machines.first.over)
@@ -135,10 +126,9 @@ async def test_a_machine_that_was_stopped_past_its_lease_writes_nothing_when_it_
     async with ModelServer(tell) as model, TelegramServer() as network, Nursery() as children:
         machines = Machines(tmp_path, postgres, model, network)
         stopped = await machines.begin(children, machines.first)
-        await said(machines.first, "telegram: connected")
-        other = machines.add()
-        await machines.begin(children, other)
-        await said(other, "stands by")
+        await stopped.says("telegram: connected")
+        other = await machines.begin(children, machines.add())
+        await other.says("stands by")
         stopped.kill(signal.SIGSTOP)
         await machines.first.begin()
         async with asyncio.timeout(PATIENCE_S):
@@ -155,12 +145,11 @@ async def test_a_machine_that_is_ended_hands_over(tmp_path: Path, postgres: Post
     async with ModelServer(tell) as model, TelegramServer() as network, Nursery() as children:
         machines = Machines(tmp_path, postgres, model, network)
         ended = await machines.begin(children, machines.first)
-        await said(machines.first, "telegram: connected")
-        other = machines.add()
-        standing = await machines.begin(children, other)
-        await said(other, "stands by")
+        await ended.says("telegram: connected")
+        standing = await machines.begin(children, machines.add())
+        await standing.says("stands by")
         ended.kill(signal.SIGTERM)
         assert (await ended.ended()).status == 0
-        await said(other, "telegram: connected")
+        await standing.says("telegram: connected")
         standing.kill(signal.SIGTERM)
         assert (await standing.ended()).status == 0
