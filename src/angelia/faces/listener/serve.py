@@ -164,3 +164,9 @@ def _log_as_ours(server: logging.Logger) -> None:
     ours = logging.getLogger("angelia").handlers
     server.handlers = list(ours)
     server.propagate = not ours
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """An answer ends short so that nobody takes it for whole; why, whoever ended it has said."""
+    return record.msg != "ASGI callable returned without completing response."

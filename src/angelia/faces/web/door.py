@@ -119,10 +119,11 @@ class WebDoor:
         finally:
             rousing.cancel()
             await asyncio.gather(rousing, return_exceptions=True)
+            self.conversations.end()
+            self._home.events.end()
+            await self._live.views.close()
             await self.server.close()
             await self.pushes.close()
-            self._home.events.close()
-            await self._live.views.close()
             await self.conversations.close()
 
     async def _rouse(self) -> None:

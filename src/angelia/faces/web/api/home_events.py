@@ -21,6 +21,7 @@ class HomeEvents:
         self._transcript = transcript
         self._readers: set[asyncio.Event] = set()
         self._looking: asyncio.Task[None] | None = None
+        self._ended = False
 
     async def events(self) -> AsyncIterator[PageEvent]:
         """Which conversations have changed; a beat where nothing has."""
@@ -30,7 +31,7 @@ class HomeEvents:
             self._looking = asyncio.create_task(self._look())
         place = -1
         try:
-            while True:
+            while not self._ended:
                 news.clear()
                 place, changed = await self._transcript.changed(OWNER, place, _MOST_CHANGED)
                 yield PageEvent("home", {"changed": changed})
@@ -39,10 +40,16 @@ class HomeEvents:
         finally:
             self._readers.discard(news)
             if not self._readers:
-                self.close()
+                self._look_no_more()
 
-    def close(self) -> None:
-        """Look no more."""
+    def end(self) -> None:
+        """Whoever listens is at the end; they come again where somebody else serves the page."""
+        self._ended = True
+        self._look_no_more()
+        for news in self._readers:
+            news.set()
+
+    def _look_no_more(self) -> None:
         if self._looking:
             self._looking.cancel()
             self._looking = None

@@ -27,6 +27,11 @@ LIMITS = ListenerLimits(stalled_s=60.0, connections=1_200, held=100_000_000)
 sender was let in; a program's may hold several pictures.
 """
 
+ANSWERED_S = 2.0
+"""How long a request that is under way at the end may take; who is not answered by then is told 503."""
+_TOLD_S = 1.0
+"""How long they may take to hear that."""
+
 LOOKED_UP_S = 5.0
 """How often it is looked whether a login still holds by which somebody reads a stream."""
 
@@ -68,14 +73,24 @@ class WebServer:
         self._logins, self._keys = logins, keys
         self._origins = origins
         self._bodies = UnfinishedBodies(limits)
-        self._streams: set[asyncio.Task[None]] = set()
+        self._under_way: set[asyncio.Task[None]] = set()
         self._watched: dict[asyncio.Task[None], str] = {}
         self._watch: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] != "http":
+        own = asyncio.current_task()
+        if scope["type"] != "http" or own is None:
             return
+        self._under_way.add(own)
+        try:
+            await self._answer(scope, receive, send)
+        except asyncio.CancelledError:
+            return  # by our end: a stream has none of its own then, and ends short
+        finally:
+            self._under_way.discard(own)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         origin = f"{scope['scheme']}://{headers.get('host', '').lower()}"
@@ -89,12 +104,17 @@ class WebServer:
             await self._stream(receive, send, answer, request)
 
     async def close(self) -> None:
-        """End every stream; whoever read one comes again."""
+        """Have each request answered that is under way; nobody comes any more. What waits, or has no end of its own,
+        was told before that it ends: see `ANSWERED_S` for the others.
+        """
         if self._watch:
             self._watch.cancel()
-        for task in self._streams:
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=ANSWERED_S)
+        for task in self._under_way:
             task.cancel()
-        await asyncio.gather(*self._streams, return_exceptions=True)
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=_TOLD_S)
 
     async def _stream(self, receive: Receive, send: Send, answer: StreamedResponse, request: RouteRequest) -> None:
         """Piece by piece, until it ends, nobody is there to take it, or the login ends by which it was asked for."""
@@ -104,7 +124,6 @@ class WebServer:
         await send({"type": "http.response.start", "status": 200, "headers": _raw(head)})
         gone = asyncio.create_task(_gone(receive))
         sending = asyncio.create_task(_send_all(send, answer.pieces))
-        self._streams |= {gone, sending}
         if request.key is None:
             self._watched[sending] = cookie_in(request.headers.get("cookie", ""), request.origin)
             if self._watch is None or self._watch.done():
@@ -115,7 +134,6 @@ class WebServer:
             for task in (gone, sending):
                 task.cancel()
             await asyncio.gather(gone, sending, return_exceptions=True)
-            self._streams -= {gone, sending}
             self._watched.pop(sending, None)
 
     async def _watch_logins(self) -> None:
@@ -146,6 +164,8 @@ class WebServer:
             return await route.handler(request)
         except AngeliaError as error:
             return told(error)
+        except asyncio.CancelledError:  # by our end
+            return told(RequestRefused(503, "Angelia was ended before this was answered.", _MAY_BE, _AGAIN))
         except Exception:
             logger.exception("%s %s failed", request.method, request.path)
             return told(RequestRefused(500, "Angelia has made a mistake here; it is in her log.", then=_DOCTOR))
@@ -180,6 +200,8 @@ class WebServer:
 
 
 _NEW_KEY = "`angelia web keys add NAME` makes one."
+_MAY_BE = "What was sent may be stored by now."
+_AGAIN = "Look once she runs again; a message that comes again under the same key counts once."
 _DOCTOR = "Try it again; `angelia doctor` looks for what is wrong."
 
 
@@ -201,6 +223,9 @@ async def _send_all(send: Send, pieces: AsyncGenerator[bytes, None]) -> None:
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
     except AngeliaError as error:
         logger.warning("an answer could not be given whole: %s", error)
+        return
+    except Exception:
+        logger.exception("an answer could not be given whole")
         return
     await send({"type": "http.response.body"})
 

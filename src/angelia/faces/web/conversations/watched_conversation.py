@@ -85,6 +85,7 @@ class WatchedConversation:
         self._session: Session | None = None
         self._unwatch: Callable[[], None] = lambda: None
         self._begun = asyncio.Event()
+        self._ended = False
         self._following: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -187,6 +188,8 @@ class WatchedConversation:
                 reader.news.clear()
                 for event in self._news_for(reader):
                     yield event
+                if self._ended:
+                    return
                 while not await heard(reader.news):
                     yield PageEvent("beat", {})
         finally:
@@ -198,6 +201,11 @@ class WatchedConversation:
         self._wake()
         for told in tuple(self._heeding):
             told()
+
+    def end(self, why: str) -> None:
+        """It is followed no more by whoever reads it now or comes yet; this is why."""
+        self._ended = True
+        self.fail(why)
 
     def heed(self, told: Callable[[], None]) -> Callable[[], None]:
         """Have somebody told at once when `trouble` changes; returns what ends that."""

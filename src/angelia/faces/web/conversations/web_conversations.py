@@ -53,6 +53,8 @@ earlier life left open.
 _ROUSED_AT_ONCE = 16
 """Of these as many side by side: one that waits for its sandbox or a server of tools holds up no other."""
 
+_ENDED = "Angelia was ended here. What is open goes on at the next start."
+
 _AGAIN_S = 2.0
 """After how long a conversation is tried again for which the store was busy; each try waits for it, too."""
 
@@ -90,6 +92,7 @@ class WebConversations:
         self._alone: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
         self._trying: set[asyncio.Task[None]] = set()
         self._tidying: asyncio.Task[None] | None = None
+        self._ended = ""
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -106,6 +109,8 @@ class WebConversations:
                 await self.summary(conversation)
                 watched = WatchedConversation(conversation, self._app.transcript, lambda: self._here(conversation))
                 await watched.open()
+                if self._ended:
+                    watched.end(self._ended)
                 seen = self._seen[conversation] = _Seen(watched)
         seen.users += 1
         seen.used = self._app.clock()
@@ -370,6 +375,12 @@ class WebConversations:
         except AngeliaError as error:
             self._tell_of(conversation, error)
 
+    def end(self) -> None:
+        """Whoever waits for an answer is told that it does not come in this life; what is said still is stored."""
+        self._ended = _ENDED
+        for seen in self._seen.values():
+            seen.watched.end(self._ended)
+
     async def close(self) -> None:
         """Leave everything; open turns stay open in the log."""
         for one in (beside := [*self._trying, *([self._tidying] if self._tidying else [])]):
@@ -423,7 +434,7 @@ class WebConversations:
         self._guards[conversation] = asyncio.create_task(self._guard(session))
         if seen := self._seen.get(conversation):
             seen.watched.look()
-            seen.watched.fail("")
+            seen.watched.fail(self._ended)
 
     async def _approvers(self, session: Session, _: e.QuestionKind, speakers: Sequence[Principal]) -> Approvers:
         """The owner, on the page. In the turn of a key that is a guest, or of somebody who is no key, what needs a yes
