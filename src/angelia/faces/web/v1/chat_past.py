@@ -64,6 +64,14 @@ class ChatPast:
         if asked.past:
             await self._key_value.forget(_name(key, asked.past))
 
+    async def keep_again(self, key: ApiKey, asked: ChatHistory, known: KnownPast) -> None:
+        """As `keep`, for a message that came again: we may have been killed between storing it and keeping this. A
+        conversation that began later with the same words keeps its place.
+        """
+        kept = await self._key_value.get(_name(key, asked.past + asked.said))
+        if not kept or msgspec.json.decode(kept, type=KnownPast).conversation < known.conversation:
+            await self.keep(key, asked, known)
+
 
 def instructions_digest(asked: ChatHistory) -> str:
     """How the program wants it, as a digest; empty where it says nothing."""

@@ -57,7 +57,10 @@ class HistoryTurns:
         message = replace(message, said=await contents(list(asked.said), self._intake))
         async with self._turns.lock(stored_as):
             if place := await self._turns.repeated(key, stored_as):
-                return same_message(await self._turns.again(key, place), message, asked)
+                turn = same_message(await self._turns.again(key, place), message, asked)
+                if where is None and asked.said:
+                    await self._past.keep_again(key, asked, _known(turn, asked, message))
+                return turn
             await self._turns.require_money(key)
             async with self._turns.lock(key.name):
                 if asked.results and (there := await self._waiting(key, asked)):
@@ -90,8 +93,7 @@ class HistoryTurns:
     ) -> FollowedTurn:
         turn = await self._turns.begin(key, there, replace(message, results=await self._results(asked)))
         if asked.said:
-            known = KnownPast(there, f"{message.stored_as}:said", instructions_digest(asked))
-            await self._past.keep(key, asked, known)
+            await self._past.keep(key, asked, _known(turn, asked, message))
         return turn
 
     async def _told(self, asked: ChatHistory, message: ProgramMessage) -> ProgramMessage:
@@ -113,8 +115,15 @@ class HistoryTurns:
         elif wanted and wanted != known.instructions:
             message = replace(message, said=[_wanted(asked), *message.said])
         turn = await self._turns.begin(key, known.conversation if known else None, message)
-        await self._past.keep(key, asked, KnownPast(turn.conversation, message.stored_as, wanted))
+        await self._past.keep(key, asked, _known(turn, asked, message))
         return turn
+
+
+def _known(turn: FollowedTurn, asked: ChatHistory, message: ProgramMessage) -> KnownPast:
+    """Where the history of this message goes on: after it, or after the words that came with results of calls."""
+    brought = isinstance(turn.session.log.entries[turn.seq - 1].fact, e.ResultsBrought)
+    own = f"{message.stored_as}:said" if brought else message.stored_as
+    return KnownPast(turn.conversation, own, instructions_digest(asked))
 
 
 def _wanted(asked: ChatHistory) -> Content:

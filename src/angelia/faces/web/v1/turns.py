@@ -153,7 +153,7 @@ class ApiTurns:
             StoreError: it could not be stored.
         """
         own = conversation or await self._conversations.begin_for(key)
-        async with self._conversations.watched(own):
+        async with self.lock(f"in {own}"), self._conversations.watched(own):  # the second of two at once finds it busy
             session = await self._conversations.session(own)
             waits = session.turn.opened or session.turn.unread
             if message.results:
