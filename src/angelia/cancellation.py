@@ -6,6 +6,10 @@ after each error would go on for ever, and whoever awaits its end would wait as 
 """
 
 import asyncio
+import logging
+from typing import Any
+
+logger = logging.getLogger(__name__)
 
 
 def end_if_cancelled() -> None:
@@ -17,3 +21,15 @@ def end_if_cancelled() -> None:
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
+
+
+async def cancel_and_wait(*tasks: asyncio.Future[Any] | None) -> None:
+    """Cancel those that there are, and wait until each has ended, however it did. What one had failed with before is
+    logged: nobody else may have looked.
+    """
+    there = [task for task in tasks if task is not None]
+    for task in there:
+        task.cancel()
+    for task, ended in zip(there, await asyncio.gather(*there, return_exceptions=True), strict=True):
+        if isinstance(ended, Exception):
+            logger.info("had failed before it was to end: %r", task, exc_info=ended)

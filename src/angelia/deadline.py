@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from angelia.cancellation import cancel_and_wait
+
 T = TypeVar("T")
 
 
@@ -23,7 +25,6 @@ async def within(seconds: float, work: Awaitable[T]) -> T:
         if not doing.done():
             raise TimeoutError(f"It was not done within {seconds:g} s.")
     except BaseException:
-        doing.cancel()
-        await asyncio.gather(doing, return_exceptions=True)
+        await cancel_and_wait(doing)
         raise
     return doing.result()

@@ -1,14 +1,19 @@
 """What an earlier life left open is gone on with side by side: one that hangs, or faults, holds nobody up."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from angelia.core import entry as e
+from angelia.core.errors import StoreBusy
 from angelia.core.ids import ConversationId
+from angelia.engine.machine import Rest
+from angelia.service import keep_running
 from angelia.service.chats import sessions
+from angelia.service.conversation.runner import TurnDriver, TurnRunner
 from angelia.store.log.transcript import Transcript
 from angelia.testing.channels.recording_channel import FarEnd
 from angelia.testing.model.server import ModelServer
@@ -152,3 +157,49 @@ async def test_a_start_reads_the_logs_in_which_something_may_be_open_and_no_othe
         async with town(tmp_path, server, far) as life:
             await life.answered(1, CHATS[-1])
     assert read == {left}
+
+
+async def test_a_start_for_which_the_store_was_busy_looks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step: list[Step] = [hang()]
+    async with ModelServer(lambda _: step[0]) as server:
+        await left_open(tmp_path, server)
+        step[0], far = say("Here I am again."), FarEnd()
+        unfinished, asked = Transcript.unfinished, list[int]()
+
+        async def busy_once(self: Transcript, among: Sequence[ConversationId]) -> Sequence[ConversationId]:
+            asked.append(len(among))
+            if len(asked) == 1:
+                raise StoreBusy("Another process holds the database.")
+            return await unfinished(self, among)
+
+        monkeypatch.setattr(Transcript, "unfinished", busy_once)
+        monkeypatch.setattr(keep_running, "AGAIN_S", 0.0)
+        async with town(tmp_path, server, far) as life:
+            for chat in CHATS:
+                await life.answered(1, chat)
+        assert len(asked) > 1
+
+
+async def test_a_conversation_whose_driving_faults_is_taken_up_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive, tries = TurnRunner._drive, list[bool]()
+
+    async def faulty_once(self: TurnRunner, driver: TurnDriver, *, expected: bool) -> Rest:
+        tries.append(expected)
+        if len(tries) == 2:
+            raise KeyError("a fault of ours")
+        return await drive(self, driver, expected=expected)
+
+    monkeypatch.setattr(TurnRunner, "_drive", faulty_once)
+    monkeypatch.setattr(keep_running, "AGAIN_S", 0.0)
+    async with ModelServer(lambda _: say("Here I am.")) as server:
+        async with town(tmp_path, server, far := FarEnd()) as life:
+            for count in (1, 2):
+                await life.says("Are you there?")
+                await life.answered(count)
+        assert far.texts("7") == ["Here I am."] * 2
+        assert len(tries) > 2
+    assert "stopped, and is tried again" in (tmp_path / "home" / "angelia.log").read_text()

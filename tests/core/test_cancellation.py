@@ -1,10 +1,11 @@
 """A loop that goes on after each error ends when it is cancelled, also where cleaning up fails then."""
 
 import asyncio
+import logging
 
 import pytest
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 
 pytestmark = pytest.mark.anyio
 
@@ -56,3 +57,17 @@ async def test_a_bound_that_ran_out_before_is_no_cancellation() -> None:
         async with asyncio.timeout(0):
             await asyncio.Event().wait()
     end_if_cancelled()
+
+
+async def test_what_a_task_failed_with_is_logged_when_it_is_to_end(caplog: pytest.LogCaptureFixture) -> None:
+    async def fails() -> None:
+        raise KeyError("a fault of ours")
+
+    failed, waits = asyncio.create_task(fails()), asyncio.create_task(asyncio.Event().wait())
+    await asyncio.wait([failed])
+    with caplog.at_level(logging.INFO):
+        await cancel_and_wait(failed, None, waits)
+    assert waits.cancelled()
+    (record,) = caplog.records
+    assert "a fault of ours" in caplog.text
+    assert record.exc_info

@@ -2,6 +2,8 @@
 
 import logging
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,3 +48,36 @@ def test_what_is_secret_is_hidden_in_traces_too(tmp_path: Path) -> None:
     except ValueError:
         logger.exception("s3cret")
     assert "s3cret" not in (tmp_path / "angelia.log").read_text()
+
+
+ALONE = """
+import asyncio, gc, logging, sys
+from pathlib import Path
+from angelia.service.logs import log_all, log_to
+
+async def fails():
+    raise KeyError("nobody waited")
+
+async def main():
+    asyncio.create_task(fails())
+    await asyncio.sleep(0)
+    gc.collect()
+    asyncio.get_running_loop().call_soon(lambda: 1 / 0)
+    await asyncio.sleep(0)
+    logging.getLogger("some.library").warning("a library is not content")
+
+log_to(Path(sys.argv[1]), str)
+log_all()
+asyncio.run(main())
+"""
+
+
+def test_what_the_event_loop_and_libraries_warn_of_stands_there_and_not_on_the_terminal(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", ALONE, tmp_path / "angelia.log"], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert (ran.stdout, ran.stderr) == ("", "")
+    log = (tmp_path / "angelia.log").read_text()
+    assert "KeyError: 'nobody waited'" in log
+    assert "ZeroDivisionError" in log
+    assert "a library is not content" in log

@@ -20,6 +20,7 @@ from angelia.acp.faults import (
 )
 from angelia.acp.lenient import read, storable
 from angelia.acp.lines import HEAD, MOST_BYTES, TooLong, id_in
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import UNREADABLE, AngeliaError
 
 Id = int | str | None
@@ -265,10 +266,7 @@ class Peer:
 
     async def close(self) -> None:
         """End everything that is being answered or asked; nobody is there to hear of it."""
-        tasks = tuple(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
         for future in self._asked.values():
             future.cancel()
 

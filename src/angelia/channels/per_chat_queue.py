@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from angelia.cancellation import cancel_and_wait
 from angelia.channels.backoff import growing_pause
 from angelia.channels.incoming import Envelope, Hear
 from angelia.core.errors import AngeliaError
@@ -68,9 +69,7 @@ class PerChatQueue:
 
     async def close(self) -> None:
         """End what is being handed in; what was not taken has to be brought again."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
 
     async def _follow(
         self, before: Sequence[asyncio.Future[Any]], deed: Callable[[], Awaitable[None]], done: asyncio.Future[None]

@@ -63,3 +63,10 @@ def log_to(path: Path, redact: Callable[[str], str]) -> None:
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False
+
+
+def log_all() -> None:
+    """In a program that is Angelia's alone: what libraries and the event loop warn of goes to the same file, traces of
+    tasks that nobody waited for included. It would stand on the terminal.
+    """
+    logging.lastResort = logging.getLogger("angelia").handlers[-1]

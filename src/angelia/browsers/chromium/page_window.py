@@ -23,7 +23,7 @@ from angelia.browsers.chromium.launch import start_chromium
 from angelia.browsers.chromium.live_browser import LiveBrowser
 from angelia.browsers.live import LiveInput, LiveSight, PointerMoved
 from angelia.browsers.port import ActFailed, BrowserGone
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.sandboxes.egress.addresses import no_addresses
 
 _EMPTY = ("--window-size=1280,920", "--app=data:text/html,")
@@ -106,9 +106,7 @@ class _Window:
         try:
             return await self._answer
         finally:
-            for job in jobs:
-                job.cancel()
-            await asyncio.gather(*jobs, return_exceptions=True)
+            await cancel_and_wait(*jobs)
 
     def _ended(self, job: "asyncio.Task[None]") -> None:
         """A fault of ours is nobody's answer."""

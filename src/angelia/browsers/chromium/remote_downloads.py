@@ -43,6 +43,7 @@ from angelia.browsers.chromium.response_heads import length_of, name_of
 from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.chromium.unnamed_file import UnnamedFile
 from angelia.browsers.port import ActFailed, ActOutcome
+from angelia.cancellation import cancel_and_wait
 
 _PIECE = 1_000_000
 _AT_ONCE = 2
@@ -282,9 +283,7 @@ class RemoteDownloads:
                 if told["eof"]:
                     return
         finally:
-            for one in asked:
-                one.cancel()
-            await asyncio.gather(*asked, return_exceptions=True)
+            await cancel_and_wait(*asked)
 
 
 def _aborted(found: PausedFile) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.response_heads import fields
 from angelia.browsers.origins import origin
 from angelia.browsers.port import ActFailed, BrowserGone
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import AngeliaError, PolicyDenied
 from angelia.core.text import clean, one_line
 from angelia.sandboxes.egress.addresses import Addresses
@@ -127,9 +128,7 @@ class RequestRules:
 
     async def close(self) -> None:
         """Decide nothing any more."""
-        for task in self._deciding:
-            task.cancel()
-        await asyncio.gather(*self._deciding, return_exceptions=True)
+        await cancel_and_wait(*self._deciding)
 
     async def _decide(self, session: str, page: str, params: Mapping[str, Any]) -> None:
         with suppress(ProtocolError, ActFailed, BrowserGone):  # whoever asked is gone

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from angelia.acp.faults import Fault
+from angelia.cancellation import cancel_and_wait
 from angelia.context.prompt.facts import UntrustedFile
 from angelia.core.content import ToolCall
 from angelia.core.errors import AngeliaError
@@ -52,9 +53,7 @@ class FolderQuestions:
 
     async def close(self) -> None:
         """Take back what is being asked."""
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await cancel_and_wait(self._task)
 
     async def _look(self) -> None:
         prompt = self._app.conversations.prompt(self._session)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from angelia.acp.faults import Fault
+from angelia.cancellation import cancel_and_wait
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.days import DAY_MS
@@ -56,10 +57,7 @@ class PermissionRequests:
 
     async def close(self) -> None:
         """Take every question back; they stay open in the log."""
-        tasks = tuple(self._open.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._open.values())
 
     async def _put(self, asked: e.ApprovalAsked, call: ToolCall) -> None:
         try:

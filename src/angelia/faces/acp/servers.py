@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from angelia.acp.faults import Fault
+from angelia.cancellation import cancel_and_wait
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.counts import counted
@@ -73,10 +74,7 @@ class Introductions:
 
     async def close(self) -> None:
         """Take back what is being asked."""
-        tasks = tuple(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
 
     async def _introduce(self, connection: McpConnection) -> None:
         try:

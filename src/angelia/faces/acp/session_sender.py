@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from angelia.acp.lines import AcpGone
 from angelia.acp.rpc import Peer
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.context.media_forms import WIRE_PICTURES, label
 from angelia.core import entry as e
 from angelia.core.content import Media
@@ -79,10 +79,7 @@ class SessionSender:
         """Send what is left, if the client takes it soon, and then no more."""
         with suppress(TimeoutError):
             await within(LAST_WORDS_S, self._all_sent())
-        tasks = [*self._receipts, *([self._task] if self._task else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._receipts, self._task)
         while not self._updates.empty():
             self._updates.get_nowait()
             self._updates.task_done()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.errors import BadInput
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.other_programs import become, run, succeed
 from angelia.faces.cli.service import PATIENCE_S, begin_service, restart_service
@@ -58,16 +58,13 @@ async def _run(only: tuple[str, ...], given: dict[str, Any]) -> int:
 
 
 async def _page(app: "App", gateway: "Gateway") -> None:
-    """The page beside the channels; where it cannot be served, they go on without it."""
+    """The page beside the channels, which go on without it where it cannot be served."""
     from angelia.faces.cli.doctor import look_through
     from angelia.faces.web.conversations.gateway_chats import GatewayChats
     from angelia.faces.web.door import WebDoor
 
     door = WebDoor(app, lambda offline: look_through(app, offline=offline), GatewayChats(gateway))
-    try:
-        await door.run(app.loaded.config.web.listen)
-    except AngeliaError as error:
-        logger.warning("the page is not served: %s", error)
+    await door.run(app.loaded.config.web.listen)
 
 
 @gateway.command(epilog="Examples:  angelia gateway install  ·  angelia gateway install --show")

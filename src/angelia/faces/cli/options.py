@@ -106,8 +106,10 @@ async def open_app(given: dict[str, Any]) -> "App":
     home may do so for hours. What start-up has made stays, and is not looked at again.
     """
     from angelia.service.app import App
+    from angelia.service.logs import log_all
 
     app = await App.open_alone(loaded_from(given))
+    log_all()
     _collect_circles()
     return app
 

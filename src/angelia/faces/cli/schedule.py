@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core import entry as e
 from angelia.core.errors import BadInput
 from angelia.core.ids import short
@@ -270,8 +271,7 @@ async def _keep(app: "App") -> int:
     await asyncio.wait([keeping, asked], return_when=asyncio.FIRST_COMPLETED)
     asked.cancel()
     if not keeping.done():
-        keeping.cancel()
-        await asyncio.gather(keeping, return_exceptions=True)
+        await cancel_and_wait(keeping)
     else:
         keeping.result()
     echo("What is open goes on at the next start.")

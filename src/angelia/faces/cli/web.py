@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.counts import counted
 from angelia.end_signals import asked_to_end
 from angelia.faces.cli.api_keys import keys
@@ -60,9 +61,7 @@ async def _web(listen: str | None, given: dict[str, Any], *, opens: bool, log_ou
         if serving.done():
             serving.result()
     finally:
-        for task in (serving, *tasks):
-            task.cancel()
-        await asyncio.gather(serving, *tasks, return_exceptions=True)
+        await cancel_and_wait(serving, *tasks)
         await app.close()
     return 0
 

@@ -2,13 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.channels.health import ConnectionHealth
 from angelia.core.errors import ConfigError
 from angelia.end_signals import asked_to_end
@@ -23,6 +22,7 @@ from angelia.service.chats.gateway import ChannelStatus, Gateway
 from angelia.service.chats.gateway_state import tell
 from angelia.service.cluster.membership import Membership, MembershipDeps
 from angelia.service.cluster.parts import ClockPart, parts_of, refused, shared
+from angelia.service.keep_running import keep_running
 from angelia.service.metrics import Metrics
 from angelia.service.models.choice import must_be_had
 from angelia.service.schedule.begun_elsewhere import BegunElsewhere
@@ -43,11 +43,11 @@ _COLOURS = {
 }
 
 
-Beside = Callable[[Gateway], Coroutine[Any, Any, None]]
-"""What runs beside the channels for as long as they do."""
+Page = Callable[[Gateway], Awaitable[None]]
+"""The page beside the channels, for as long as they run."""
 
 
-async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> int:
+async def run(app: App, only: tuple[str, ...], page: Page | None = None) -> int:
     """Run the channels until somebody asks for an end.
 
     Raises:
@@ -59,14 +59,19 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
     gateway = Gateway(app.chat_services, changed.set)
     exporting = await _traces(app)
     membership = await _begin(app, gateway, only)
-    behind = [asyncio.create_task(_show(app, gateway, changed)), asyncio.create_task(app.upkeep.keep_tidy())]
+    kept: dict[str, Callable[[], Awaitable[None]]] = {
+        "the table of channels": partial(_show, app, gateway, changed),
+        "the daily upkeep": app.upkeep.keep_tidy,
+    }
     if membership is None:
-        behind.append(asyncio.create_task(keep_time(app.clock_services, gateway)))
+        kept["the clock"] = partial(keep_time, app.clock_services, gateway)
     else:
-        others = BegunElsewhere(gateway, app.schedules, app.transcript)
-        behind.append(asyncio.create_task(others.follow()))
-    behind += [asyncio.create_task(beside(gateway))] if beside else []
-    behind += [asyncio.create_task(exporting.follow())] if exporting else []
+        kept["what clocks elsewhere begin"] = BegunElsewhere(gateway, app.schedules, app.transcript).follow
+    if exporting:
+        kept["the export of traces"] = exporting.follow
+    if page:
+        kept["the page"] = partial(page, gateway)
+    behind = [asyncio.create_task(keep_running(what, work)) for what, work in kept.items()]
     listening = await _listen(app, gateway)
     taking_part = [asyncio.create_task(one) for one in (membership.keep(), membership.work())] if membership else []
     try:
@@ -74,20 +79,20 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
         echo(f"Finishing what is under way, {DRAIN_S:g} s at most… Ctrl-C again ends it at once.")
         over = time.monotonic() + DRAIN_S
         for task in taking_part[1:]:  # nothing more is taken, and what there is is held until it is handed over
-            await _cancelled(task)
+            await cancel_and_wait(task)
         if membership is not None:
             await membership.hand_over(DRAIN_S)
         await gateway.drain(max(over - time.monotonic(), 0))
     finally:
-        await _cancelled(*behind, *taking_part[1:])
+        await cancel_and_wait(*behind, *taking_part[1:])
         if membership is not None:
             await membership.hand_over(0)
         await gateway.close()
         if listening is not None:
-            await _cancelled(listening)
+            await cancel_and_wait(listening)
         if membership is not None:
             await membership.leave()
-        await _cancelled(*taking_part)
+        await cancel_and_wait(*taking_part)
         await app.close()
     echo("Everything is stored; what is open goes on at the next start.")
     return 0
@@ -167,13 +172,6 @@ def _tell_who_has(name: str, state: ClusterState, told: dict[str, str]) -> None:
             told[door] = who
             if who != name:
                 echo(f"{door}: {who} has it, and this one stands by.")
-
-
-async def _cancelled(*tasks: asyncio.Task[None]) -> None:
-    """End tasks, and wait until they have ended."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _until(ending: asyncio.Event, needed: Sequence[asyncio.Task[None]]) -> None:

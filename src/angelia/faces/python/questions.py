@@ -8,6 +8,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core import entry as e
 from angelia.core.asked import shown_question
 from angelia.core.days import DAY_MS
@@ -65,9 +66,7 @@ class Questions:
     async def close(self) -> None:
         """Take every question back; they stay open in the log."""
         tasks, self._asking = tuple(self._asking.values()), {}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*tasks)
 
     async def _ask(self, asked: e.ApprovalAsked) -> None:
         try:

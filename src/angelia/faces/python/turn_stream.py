@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.principal import OWNER
@@ -75,8 +76,7 @@ class TurnStream:
             await self.stop()
         finally:
             self._forget()
-            self._waiting.cancel()
-            await asyncio.gather(self._waiting, return_exceptions=True)  # `answer` has raised what it came to
+            await cancel_and_wait(self._waiting)  # `answer` has raised what it came to
 
     def _see(self, event: LiveEvent) -> None:
         for one in self._reader.read(event):

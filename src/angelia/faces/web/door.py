@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import UNREADABLE, ConfigError
 from angelia.core.ids import sortable_id
 from angelia.faces.listener.serve import serve
@@ -35,6 +36,7 @@ from angelia.faces.web.v1.chat_completions import ChatRoutes
 from angelia.faces.web.v1.files import FileRoutes
 from angelia.faces.web.v1.responses import ResponseRoutes
 from angelia.faces.web.v1.turns import ApiTurns
+from angelia.service.keep_running import keep_running
 from angelia.store.presence import is_alive
 
 if TYPE_CHECKING:
@@ -113,23 +115,22 @@ class WebDoor:
             _tell(self._app.loaded.home, WebState(self.address, self._app.db.presence.name("the page")))
             begun()
 
-        rousing = asyncio.create_task(self._rouse())
+        kept = {
+            "what conversations left open": self.conversations.rouse,
+            "what listeners are to be told": self.pushes.rouse,
+            "the end of what rests": self.conversations.keep_few,
+        }
+        beside = [asyncio.create_task(keep_running(what, work)) for what, work in kept.items()]
         try:
             await serve(self.server, listen, SETTING, at, reached.front)
         finally:
-            rousing.cancel()
-            await asyncio.gather(rousing, return_exceptions=True)
+            await cancel_and_wait(*beside)
             self.conversations.end()
             self._home.events.end()
             await self._live.views.close()
             await self.server.close()
             await self.pushes.close()
             await self.conversations.close()
-
-    async def _rouse(self) -> None:
-        """Go on with what an earlier life has left."""
-        await self.conversations.rouse()
-        await self.pushes.rouse()
 
     async def link(self) -> str:
         """An address that logs in whoever opens it, once, within ten minutes."""

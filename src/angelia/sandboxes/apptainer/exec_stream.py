@@ -6,6 +6,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from angelia.cancellation import cancel_and_wait
 from angelia.deadline import within
 from angelia.sandboxes.port import SandboxGone, StderrMode
 from angelia.sandboxes.shared.error_tail import ErrorTail
@@ -78,9 +79,7 @@ class ProcessExecStream:
             with suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
-        if self._hearing is not None:
-            self._hearing.cancel()
-            await asyncio.gather(self._hearing, return_exceptions=True)
+        await cancel_and_wait(self._hearing)
 
     async def _hear(self, errors: asyncio.StreamReader) -> None:
         while chunk := await errors.read(CHUNK):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.text import clean, one_line
 from angelia.deadline import within
 from angelia.sandboxes.local.process_ledger import Life
@@ -100,8 +101,7 @@ class Sidecar:
             await within(FAREWELL_S, self._process.wait())
         await end(self._living)
         await asyncio.wait([self._listening], timeout=FAREWELL_S)  # its last words may still be on their way
-        self._listening.cancel()
-        await asyncio.gather(self._listening, return_exceptions=True)
+        await cancel_and_wait(self._listening)
         # A process that shed its session and its mark may still hold the pipes; nothing public lets go of them.
         self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001
 

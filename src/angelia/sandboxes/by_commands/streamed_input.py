@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
+from angelia.cancellation import cancel_and_wait
 from angelia.deadline import within
 from angelia.sandboxes.by_commands.stream_port import ExecStream
 from angelia.sandboxes.port import Exit, InputClosed, SandboxError
@@ -76,8 +77,7 @@ class StreamedInput:
             doing.result()
             return True
         finally:
-            doing.cancel()
-            await asyncio.gather(doing, return_exceptions=True)
+            await cancel_and_wait(doing)
 
     def _is_over(self) -> bool:
         """Raises SandboxGone, Unreachable: the command was lost."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Mapping
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.by_commands.launcher import quoted
 from angelia.sandboxes.docker.engine import DaemonRefused, DockerEngine
@@ -102,9 +103,7 @@ class _Shell:
     async def close(self) -> None:
         """Let go."""
         self._terminal.on_resize(lambda: None)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
         await self._stream.aclose()
 
     async def _type(self) -> None:

@@ -21,6 +21,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import AngeliaError, PolicyDenied
 from angelia.core.text import clean, one_line
 from angelia.sandboxes.egress.addresses import Addresses
@@ -100,9 +101,7 @@ class ProxiedHosts:
         """Hear nobody any more, and cut what is open. Idempotent."""
         if self._server is not None:
             self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
         self._closed(self)
 
     def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -225,9 +224,7 @@ async def _first(one: Coroutine[None, None, None], other: Coroutine[None, None, 
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*tasks)
     for task in done:
         task.result()
 

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.ids import sortable_id
 from angelia.core.text import clean, one_line
 from angelia.sandboxes.harness.lending import ExecResult, HarnessEnvironment
@@ -177,9 +178,7 @@ class HarnessExecStream:
                 await _told(self._environment, shlex.join(["/bin/sh", "-c", *words]))
         if self._lines:  # they end with the folder, and leave nothing
             _, late = await asyncio.wait(self._lines, timeout=PATIENCE)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)  # the harness ends what it ran, in its own time
+            await cancel_and_wait(*late)  # the harness ends what it ran, in its own time
 
     async def _asked(self, script: str, *words: str) -> Sequence[tuple[str, str]]:
         """What a line of ours said: words, each with the rest of its line. Once all is let go none is begun.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
+from angelia.cancellation import cancel_and_wait
 from angelia.deadline import within
 from angelia.sandboxes.local.command import Start, gated, grouped, handed_on, until_dead
 from angelia.sandboxes.local.processes import MARK, end, living_tree
@@ -47,9 +48,7 @@ async def in_terminal(start: Start, terminal: Terminal, begun: Callable[[int], N
             await within(0.5, asyncio.shield(showing))
     finally:
         terminal.on_resize(lambda: None)
-        for task in (typing, showing):
-            task.cancel()
-        await asyncio.gather(typing, showing, return_exceptions=True)
+        await cancel_and_wait(typing, showing)
         await end(lambda: living_tree(process.pid, start.mark), grace=0)
         os.close(ours)
         group = await grouping

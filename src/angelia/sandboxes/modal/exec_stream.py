@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from angelia.cancellation import cancel_and_wait
 from angelia.sandboxes.modal.errors import plain_words
 from angelia.sandboxes.port import SandboxError, SandboxGone, StderrMode
 from angelia.sandboxes.shared.error_tail import ErrorTail
@@ -40,8 +41,7 @@ class ModalExecStream:
             return await reading if reading.done() else b""
         finally:
             if not reading.done():
-                reading.cancel()
-                await asyncio.gather(reading, return_exceptions=True)
+                await cancel_and_wait(reading)
 
     @property
     def last_errors(self) -> bytes:
@@ -77,9 +77,7 @@ class ModalExecStream:
         if self._let_go.done():
             return
         self._let_go.set_result(None)
-        if self._hearing is not None:
-            self._hearing.cancel()
-            await asyncio.gather(self._hearing, return_exceptions=True)
+        await cancel_and_wait(self._hearing)
         if not self._ended:
             with suppress(SandboxError, ValueError), plain_words("end a command"):  # it has ended already
                 self._process.stdin.write_eof()

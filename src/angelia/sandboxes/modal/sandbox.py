@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import ConfigError, MissingPart
 from angelia.sandboxes.by_commands.commands import RunningCommands
 from angelia.sandboxes.by_commands.exec_stream import StreamedCommand
@@ -246,8 +247,7 @@ class ModalSandbox(FilesByExec):
         living, self._living = self._living, None
         if living is not None:
             wire, signs = living
-            signs.cancel()
-            await asyncio.gather(signs, return_exceptions=True)
+            await cancel_and_wait(signs)
             await wire.close()
 
     async def _rest(self) -> None:

@@ -7,6 +7,8 @@ from typing import cast
 
 import asyncssh
 
+from angelia.cancellation import cancel_and_wait
+
 BLOCK = 255 * 1024
 """Bytes of one block at most: what OpenSSH takes (`limits@openssh.com`)."""
 AHEAD = 16
@@ -32,7 +34,7 @@ async def read_blocks(file: "asyncssh.SFTPClientFile", size: int, block: int) ->
                 break
             yield b"".join(data)
     finally:
-        await _leave(asked)
+        await cancel_and_wait(*asked)
 
 
 async def _whole(file: "asyncssh.SFTPClientFile", at: int, count: int) -> bytes:
@@ -73,10 +75,4 @@ class BlockWriter:
 
     async def abandoned(self) -> None:
         """Wait for nothing that is still on its way."""
-        await _leave(self._sent)
-
-
-async def _leave(tasks: "deque[asyncio.Task[bytes]] | deque[asyncio.Task[int]]") -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._sent)

@@ -4,6 +4,7 @@ import asyncio
 
 import asyncssh
 
+from angelia.cancellation import cancel_and_wait
 from angelia.sandboxes.by_commands.launcher import quoted
 from angelia.sandboxes.port import Unreachable
 from angelia.sandboxes.ssh.connection import SshConnection
@@ -49,8 +50,7 @@ async def run_shell(link: SshConnection, workspace: str, terminal: Terminal) -> 
         raise Unreachable(f"The connection to {link.host} was cut; the shell ends there.") from error
     finally:
         terminal.on_resize(lambda: None)
-        typing.cancel()
-        await asyncio.gather(typing, return_exceptions=True)
+        await cancel_and_wait(typing)
         process.close()
     if ended.returncode is None:
         raise Unreachable(f"The connection to {link.host} was cut; the shell ends there.")

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.entry import Checked, CheckOutcome
 from angelia.deadline import within
 from angelia.service.batches.check_frames import receive, send
@@ -135,9 +136,7 @@ class _CheckProcess:
                 return Checked(CheckOutcome.FLOODED, why=why)
             return await talk
         finally:
-            for task in (talk, flood):
-                task.cancel()
-            await asyncio.gather(talk, flood, return_exceptions=True)
+            await cancel_and_wait(talk, flood)
 
     async def _talk(self, told: Mapping[str, Any], serve: Serve) -> Checked:
         try:
@@ -177,8 +176,7 @@ class _CheckProcess:
         """Kill it, and all that it has started."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        await cancel_and_wait(self._reading)
         self._pipe.close()
         self._writer.close()
         os.close(self._life)

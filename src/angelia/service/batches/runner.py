@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
@@ -120,9 +121,7 @@ class BatchRunner:
         try:
             await asyncio.gather(*workers)
         finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            await cancel_and_wait(*workers)
             await self._processes.close()
 
     def _demand_own_sandboxes(self) -> None:

@@ -12,6 +12,7 @@ from typing import get_args, get_type_hints
 from msgspec import Struct
 from msgspec.structs import fields
 
+from angelia.cancellation import cancel_and_wait
 from angelia.channels.incoming import Envelope, IncomingMessage
 from angelia.channels.port import AccountIdentity, Channel, ChannelContext, HasIdentity
 from angelia.channels.registry import find_channel, open_channel, read_settings
@@ -153,9 +154,7 @@ async def first_message(line: OpenChannel, but: Collection[str]) -> Envelope:
             raise error
         return await waiting
     finally:
-        for task in (running, waiting):
-            task.cancel()
-        await asyncio.gather(running, waiting, return_exceptions=True)
+        await cancel_and_wait(running, waiting)
         await line.channel.close()
 
 

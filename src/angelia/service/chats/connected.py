@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
+from angelia.cancellation import cancel_and_wait
 from angelia.channels.incoming import Envelope
 from angelia.channels.port import HasLinking
 from angelia.service.chats.open_channel import OpenChannel
@@ -30,8 +31,7 @@ async def connected(line: OpenChannel, db: LogStore, home: Path) -> AsyncIterato
             try:
                 yield
             finally:
-                running.cancel()
-                await asyncio.gather(running, return_exceptions=True)
+                await cancel_and_wait(running)
     finally:
         await line.channel.close()
 

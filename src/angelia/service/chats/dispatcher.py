@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import defaultdict
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core.entry import Address
 from angelia.core.errors import AngeliaError
 from angelia.service.chats.delivery import DeliveryStores
@@ -41,10 +41,7 @@ class DeliveryDispatcher:
         """Deliver nothing through this channel any more; what was begun is in doubt, what was not is still queued."""
         self._lines.pop(door)
         self._handed_out.pop(door, None)
-        tasks = [self._writers.pop(key)[1] for key in tuple(self._writers) if key[0] == door]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*(self._writers.pop(key)[1] for key in tuple(self._writers) if key[0] == door))
 
     def rests(self, door: str) -> bool:
         """Whether nothing is to be delivered through a channel now; previews do not count."""
@@ -119,10 +116,7 @@ class DeliveryDispatcher:
 
     async def close(self) -> None:
         """Stop writing; what was begun is in doubt, what was not begun is still queued."""
-        tasks = [task for _, task in self._writers.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*(task for _, task in self._writers.values()))
         self._writers.clear()
 
     async def _others_committed(self) -> bool:

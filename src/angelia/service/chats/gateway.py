@@ -4,15 +4,15 @@ import asyncio
 import fcntl
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.channels.failures import LoginFailed
 from angelia.channels.health import ConnectionHealth, Health
 from angelia.channels.incoming import Envelope
@@ -21,7 +21,7 @@ from angelia.channels.registry import find_channel, open_channel, read_settings
 from angelia.channels.settings import ChannelSettings, Secret
 from angelia.channels.webhooks import HasWebhook, WebHead, WebRequest, WebResponse
 from angelia.core.content import Media
-from angelia.core.errors import AngeliaError, BadInput, ConfigError
+from angelia.core.errors import BadInput, ConfigError
 from angelia.service.chats.accounts import require_own_account, require_own_accounts
 from angelia.service.chats.delivery import DeliveryStores
 from angelia.service.chats.dispatcher import DeliveryDispatcher
@@ -32,6 +32,7 @@ from angelia.service.chats.sessions import ChatSessions
 from angelia.service.command_port import CommandPlace
 from angelia.service.commands import menu
 from angelia.service.files.links import checked, links_of
+from angelia.service.keep_running import keep_running
 
 _AFTER_A_FAULT_S = 5.0
 _LONGEST_PAUSE_S = 300.0
@@ -160,7 +161,7 @@ class Gateway:
         if self._delivering is None:
             self._delivering = asyncio.create_task(self.dispatcher.run())
         for line in lines:
-            both = (self._run(line), self._rouse(line))
+            both = (self._run(line), self._roused(line))
             self._tasks[line.channel.door] = [asyncio.create_task(one) for one in both]
 
     def go_on_for_others(self) -> None:
@@ -168,7 +169,7 @@ class Gateway:
         ends where it began when its channel moves, and what a channel left open was looked for when it came.
         """
         for door, line in self._lines.items():
-            self._tasks[door].append(asyncio.create_task(self._rouse(line)))
+            self._tasks[door].append(asyncio.create_task(self._roused(line)))
 
     async def disconnect(self, door: str, seconds: float) -> None:
         """Hear nothing more from a channel, give what is being taken in and sent so many seconds, and let go of the
@@ -236,10 +237,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Let go of everything; open turns and queued deliveries are in the store."""
-        tasks = [*self._connecting(), *([self._delivering] if self._delivering else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._connecting(), self._delivering)
         await self.chat_sessions.close()  # first: a turn that is cut off still tells its chat's writer
         await self.dispatcher.close()
         for line in self._lines.values():
@@ -286,14 +284,13 @@ class Gateway:
             self._changed()
         return word
 
+    def _roused(self, line: OpenChannel) -> Coroutine[Any, Any, None]:
+        return keep_running(f"what {line.channel.door} left open", partial(self._rouse, line))
+
     async def _rouse(self, line: OpenChannel) -> None:
-        try:
-            self._inbound.strangers.remind(line.channel.door)
-            found = await self.chat_sessions.rouse(line)
-        except AngeliaError as error:
-            logger.warning("what %s left open cannot be looked for: %s", line.channel.door, error)
-        else:
-            logger.info("%s: %d turns are gone on with", line.channel.door, found)
+        self._inbound.strangers.remind(line.channel.door)
+        found = await self.chat_sessions.rouse(line)
+        logger.info("%s: %d turns are gone on with", line.channel.door, found)
 
     def _report(self, door: str, health: Health) -> None:
         before = self.standings.get(door)

@@ -13,7 +13,6 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
-from angelia.cancellation import end_if_cancelled
 from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.days import DAY_MS
@@ -41,6 +40,7 @@ from angelia.service.chats.watch import ChatWatch
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.files.instruction_files import on_this_machine
+from angelia.service.keep_running import keep_running
 from angelia.service.models.choice import choose
 from angelia.service.people.budgets import offered
 from angelia.service.people.roles import role_of_all
@@ -56,7 +56,6 @@ _OTHER_DESCRIPTORS = 100
 """Open files of the rest of the process: the store, connections, what is being sent and received."""
 UNUSED_MS = DAY_MS
 """How long one stays open that nobody uses, such as one that was left by `/new`; it is opened again when it is."""
-_AFTER_A_FAULT_S = 5.0
 _FOLDER_ELSEWHERE = (
     "This chat is served by another machine now, and its working folder is empty here. Files that were made in it"
     " before lie on the machine that served it until now. Say so if they matter for what you are asked."
@@ -372,19 +371,17 @@ class ChatSessions:
 
     async def _stand_by(self, session: Session, line: OpenChannel) -> None:
         """If driving fails, such as on a full disk, it is taken up again: nobody is left without an ending."""
-        try:
-            await session.driven()
-        except AngeliaError as error:
-            logger.warning("conversation %s stopped, and is taken up again: %s", session.conversation, error)
-        while True:
-            await wait(None, _AFTER_A_FAULT_S)
-            try:
+        again = False
+
+        async def driven() -> None:
+            nonlocal again
+            if again:
                 await session.log.refresh()
                 await self._employ(session, line, await self.model_of(session, line))
-                await session.driven()
-            except AngeliaError as error:
-                end_if_cancelled()
-                logger.warning("conversation %s cannot go on yet: %s", session.conversation, error)
+            again = True
+            await session.driven()
+
+        await keep_running(f"conversation {session.conversation}", driven)
 
     def _ask_again(self, session: Session) -> None:
         if session.questions():

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core.crash import crash_point
 from angelia.core.errors import Fenced, StoreError
 from angelia.core.version import PACKAGE_VERSION
@@ -105,8 +105,7 @@ class Membership:
                 await asyncio.sleep(self._seen_free.next_look_ms(time.monotonic()) / 1000)
             await telling
         finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+            await cancel_and_wait(telling)
 
     async def hand_over(self, seconds: float) -> None:
         """End every part that is held here, giving what is being sent so long, and let others have each at once."""
@@ -114,9 +113,7 @@ class Membership:
 
     async def leave(self) -> None:
         """Be there no more, once nothing goes on here."""
-        if self._finishing:
-            self._finishing.cancel()
-            await asyncio.gather(self._finishing, return_exceptions=True)
+        await cancel_and_wait(self._finishing)
         try:
             await self._deps.machines.forget(self.name)
             await self._holdings.release_all()

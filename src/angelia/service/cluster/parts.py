@@ -1,12 +1,14 @@
 """The parts of a gateway's work that only one machine may have: each channel, and the clock."""
 
 import asyncio
+from functools import partial
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.channels.health import ConnectionHealth
 from angelia.core.errors import AngeliaError
 from angelia.service.chats.gateway import Gateway
 from angelia.service.cluster.membership import PartPort
+from angelia.service.keep_running import keep_running
 from angelia.service.schedule.keep_time import ClockServices, keep_time
 from angelia.service.schedule.wake import wake_clock
 from angelia.store.tables.machines import CLOCK, ClusterState, channel_part, door_of
@@ -39,14 +41,13 @@ class ClockPart:
 
     async def begin(self) -> None:
         """Keep time."""
-        both = (keep_time(self._services, self._gateway), self._wake())
+        clock = partial(keep_time, self._services, self._gateway)
+        both = (keep_running("the clock", clock), keep_running("the clock's alarm", self._wake))
         self._tasks = [asyncio.create_task(one) for one in both]
 
     async def end(self, seconds: float) -> None:
         """Begin nothing any more; turns that were begun are open in the log, and gone on with by whoever is next."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
 
     async def _wake(self) -> None:
         """Have it look at once when something is scheduled on another machine, as processes of this one do it."""

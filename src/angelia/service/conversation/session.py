@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.crash import crash_point
@@ -339,9 +340,7 @@ class Session:
     async def _stop_driving(self) -> None:
         """What a driving that failed had to say was said by `wait` and `driven`; here it only has to be over."""
         tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*tasks)
 
     def life(self) -> str:
         """Names this process of ours: others can ask whether it is still there."""

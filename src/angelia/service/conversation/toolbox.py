@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from angelia.cancellation import cancel_and_wait
 from angelia.context.prompt.facts import ToolsetInstructions
 from angelia.core import entry as e
 from angelia.core.ids import CallId
@@ -119,9 +120,7 @@ class Toolbox:
         try:
             await asyncio.wait({ready, stopped}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            ready.cancel()
-            stopped.cancel()
-            await asyncio.gather(ready, stopped, return_exceptions=True)
+            await cancel_and_wait(ready, stopped)
 
     def news(self) -> list[str]:
         """Sentences for person and model about tools, each once."""

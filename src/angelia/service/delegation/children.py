@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core import entry as e
 from angelia.core.asked import asked_by
 from angelia.core.crash import crash_point
@@ -101,10 +102,7 @@ class Children:
         """Stop driving them. Open turns stay open in their logs, and are gone on with when the parent is."""
         self._forget()
         self._forget = lambda: None
-        tasks = [*self._tasks.values(), *self._behind]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks.values(), *self._behind)
         working = {started.call for started in self.parent.children}
         for name, child in self._copied.items():
             if name not in working:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.errors import ConfigError
 from angelia.core.ids import Clock
@@ -95,9 +95,7 @@ class EmployedWorker:
 
     async def close(self) -> None:
         """The conversation is left; its tools have ended the program."""
-        if self._withdrawing:
-            self._withdrawing.cancel()
-            await asyncio.gather(self._withdrawing, return_exceptions=True)
+        await cancel_and_wait(self._withdrawing)
 
 
 def program_of(name: str, named: NamedWorker, preset: ChildPreset, secrets: SecretRefs) -> WorkerProgram:

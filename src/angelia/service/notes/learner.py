@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
+from angelia.cancellation import cancel_and_wait
 from angelia.context.in_view import outside_words
 from angelia.context.learning import LearntNote, WordsToLearn, learning_prompt, learnt_notes, words_to_learn
 from angelia.core import entry as e
@@ -55,9 +56,7 @@ class Learner:
 
     async def close(self) -> None:
         """Look no more; what is under way is given up."""
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await cancel_and_wait(self._task)
 
     async def _look(self) -> None:
         await asyncio.sleep(self._learning.rest_s)

@@ -5,7 +5,7 @@ import logging
 from contextlib import suppress
 from functools import partial
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import ConversationId
@@ -41,9 +41,7 @@ class BegunElsewhere:
                 end_if_cancelled()
                 await wait(None, LOOK_S)
         finally:
-            for task in self._driven.values():
-                task.cancel()
-            await asyncio.gather(*self._driven.values(), return_exceptions=True)
+            await cancel_and_wait(*self._driven.values())
 
     async def _look(self) -> None:
         opened = [one for one in await self._schedules.open() if (one.conversation, one.seq) not in self._driven]

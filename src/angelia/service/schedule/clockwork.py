@@ -18,7 +18,7 @@ from itertools import islice, takewhile
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.crash import crash_point
@@ -108,10 +108,7 @@ class Clockwork:
 
     async def close(self) -> None:
         """Let go of the turns that are driven here: they stay open in the log."""
-        tasks = [*self._driven.values(), *self._looking.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._driven.values(), *self._looking.values())
 
     async def look(self) -> int | None:
         """Begin and note what is due now; returns when the next one is, Unix milliseconds, None for never."""

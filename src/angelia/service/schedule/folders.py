@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.errors import MissingPart, NotFound
@@ -195,9 +195,7 @@ class _Hearing:
 
     async def stop(self) -> None:
         """Hear of nothing more."""
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await cancel_and_wait(self._task)
         self._heard = self._task = None
 
     async def _hear(self) -> None:

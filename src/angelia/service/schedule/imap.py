@@ -17,6 +17,7 @@ from email.utils import parsedate_to_datetime
 
 from msgspec import Struct
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import AngeliaError, ConfigError
 from angelia.core.text import clean, one_line
 from angelia.deadline import within
@@ -185,9 +186,7 @@ class Imap:
         try:
             await asyncio.wait({hearing, waking}, timeout=min(seconds, IDLE_S), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            hearing.cancel()
-            waking.cancel()
-            await asyncio.gather(hearing, waking, return_exceptions=True)
+            await cancel_and_wait(hearing, waking)
         if not hearing.cancelled():
             hearing.result()
         self._writer.write(b"DONE\r\n")

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.service.chats.open_channel import wait
 from angelia.service.schedule.clockwork import LONGEST_SLEEP_S
 from angelia.service.schedule.folders import Folders
@@ -36,9 +36,7 @@ class Sources:
 
     async def close(self) -> None:
         """Follow none any more; what comes is found at the next start."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
 
 
 async def _followed(name: str, follow: Follow, woken: asyncio.Event) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from angelia.cancellation import end_if_cancelled
-from angelia.core.errors import AngeliaError, NotFound
+from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId
 from angelia.store.port import LogStore, StoreConnection
 
@@ -66,7 +66,7 @@ class ChangeFeed:
                 seen = version
                 end_if_cancelled()
                 await self._db.next_commit(version, LONGEST_S)
-        except AngeliaError as error:  # those who wait must hear that nobody looks any more
+        except Exception as error:  # noqa: BLE001 - those who wait must hear that nobody looks any more
             self._watch = None
             for future in self._futures():
                 with suppress(asyncio.InvalidStateError):

@@ -4,6 +4,7 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
+from angelia.cancellation import cancel_and_wait
 from angelia.channels.webhooks import HasWebhook, WebRequest, WebResponse
 from angelia.testing.model.http1 import Answering, read_request
 
@@ -31,9 +32,7 @@ class WebhookDoor:
     ) -> None:
         self._ended = True
         self._server.close()
-        for task in tuple(self._open):
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await cancel_and_wait(*self._open)
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Known from its first moment: one that comes when all end is ended, too."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import msgspec
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.failure import FailureKind
 from angelia.testing.model import wire_anthropic, wire_chat, wire_responses
 from angelia.testing.model.http1 import Answering, HttpRequest, read_request
@@ -89,9 +90,7 @@ class ModelServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
         await self._server.wait_closed()
         if self.complaints and error is None:
             raise AssertionError("The model server was given what it does not take:\n" + "\n".join(self.complaints))

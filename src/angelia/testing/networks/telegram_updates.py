@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from angelia.cancellation import cancel_and_wait
 from angelia.testing.changes import Changes
 from angelia.testing.networks.telegram_schema import BotApiError
 from angelia.testing.networks.telegram_world import TelegramWorld
@@ -50,9 +51,7 @@ class UpdateFeed:
 
     async def close(self) -> None:
         """End all visits."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
 
     async def call(self, method: str, args: dict[str, Any]) -> Any:
         """One of the methods that are about the way of news."""

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import AngeliaError
 from angelia.models.speakers.port import Speaker
 from angelia.store.media.voice_notes import encode_voice
@@ -87,8 +88,7 @@ async def a_price_is_known_or_said_to_be_unknown(speaker: Speaker) -> None:
 async def stopped_in_the_middle_it_speaks_again(speaker: Speaker) -> None:
     speaking = asyncio.ensure_future(speaker.speak(" ".join([SENTENCE] * 5), "", "en"))
     await asyncio.sleep(0)
-    speaking.cancel()
-    await asyncio.gather(speaking, return_exceptions=True)
+    await cancel_and_wait(speaking)
     await _whole(speaker, SENTENCE)
 
 

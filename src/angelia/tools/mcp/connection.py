@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Trust
@@ -247,8 +248,7 @@ class McpConnection:
             self._leaving.set()
             if isinstance(self.state, Ready):  # it hears that we go; what is cancelled cannot bound its clean-up
                 await asyncio.wait({self._living}, timeout=LEAVE_S)
-            self._living.cancel()
-            await asyncio.gather(self._living, return_exceptions=True)
+            await cancel_and_wait(self._living)
             self._living = None
             self._leaving = asyncio.Event()
         self._move(Gone("the conversation was left"))

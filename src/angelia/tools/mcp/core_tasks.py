@@ -12,6 +12,7 @@ import mcp_types as types
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.days import DAY_MS
 from angelia.core.text import clean, one_line
 from angelia.tools.mcp.task_look import TaskLook, TaskTaken, pause_of
@@ -90,8 +91,7 @@ async def _once_answered(
             state = await _state(client, task)
             alive()
     finally:
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
+        await cancel_and_wait(waiting)
     return state
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.content import CallStatus, Text
 from angelia.core.entry import WorkKind
 from angelia.core.errors import AngeliaError
@@ -180,9 +181,6 @@ class RemoteTasks:
 
     async def close(self) -> None:
         """Look at none of them any more, and wait until that is told."""
-        watches = tuple(self._watching)
-        for watch in watches:
-            watch.cancel()
-        await asyncio.gather(*watches, return_exceptions=True)
+        await cancel_and_wait(*self._watching)
         for followed in tuple(self._behind.values()):
             await self._hand_in(followed, followed.task.left())

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import BadInput, ConfigError, NotFound
 from angelia.core.ids import CallId
 from angelia.tools.mcp.connection_state import Connecting, Gone, Ready, Waiting
@@ -229,8 +230,7 @@ class McpTools:
         try:
             await asyncio.wait({settled}, timeout=self._patience)
         finally:
-            settled.cancel()
-            await asyncio.gather(settled, return_exceptions=True)
+            await cancel_and_wait(settled)
 
     @property
     def _opened(self) -> ConversationContext:

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import BadInput
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import LogInForServer
@@ -52,8 +53,7 @@ async def _first(ask: AskMeanwhile, wanted: LogInForServer, callback: LoginCallb
             return callback.came.result()
         return _pasted(wanted.server, await asking)
     finally:
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
+        await cancel_and_wait(asking)
 
 
 def _pasted(server: str, reply: PersonReply) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from angelia.acp.lines import TooLong, lines_in
 from angelia.acp.rpc import Peer
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core.ending import WorkerFate
 from angelia.core.errors import UNREADABLE
 from angelia.core.text import clean, one_line
@@ -126,9 +126,7 @@ class Connection:
 
     async def close(self) -> Exit | None:
         """End the program with all that it has started; how it ended, None where nobody knows."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
         await self.peer.close()
         try:
             await self._running.close_input()

@@ -12,6 +12,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.text import one_line
@@ -146,8 +147,7 @@ async def _until_done(runner: "BatchRunner", shown: LiveTable) -> bool:
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
-        drawing.cancel()
-        await asyncio.gather(drawing, return_exceptions=True)
+        await cancel_and_wait(drawing)
         shown.clear()
     return False
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.days import DAY_MS
@@ -145,9 +145,7 @@ class ChatApp:
         finally:
             await self._end_talk()
             await self._own_commands.stop()
-            for task in (*tasks, *([self._guard] if self._guard else [])):
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancel_and_wait(*tasks, self._guard)
             await self.screen.drain()
 
     def leave(self) -> None:

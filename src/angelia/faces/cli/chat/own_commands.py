@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import AngeliaError
 
 
@@ -38,7 +39,5 @@ class OwnCommands:
     async def stop(self) -> bool:
         """End those that run, and wait until the log says so; False when none does."""
         running = tuple(self._running)
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await cancel_and_wait(*running)
         return bool(running)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core import entry as e
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, BadInput, NotFound, PolicyDenied
@@ -86,10 +87,7 @@ class TaskPushes:
 
     async def close(self) -> None:
         """Let go; the next life goes on."""
-        tasks = tuple(self._telling.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._telling.values())
 
     def _begin(self, push: KeptPush) -> None:
         name = push.config.task_id, push.config.id
@@ -100,8 +98,8 @@ class TaskPushes:
 
     async def _tell(self, push: KeptPush) -> None:
         for pause in PAUSES:
-            key = next((one for one in await self._keys.list() if one.name == push.key), None)
             try:
+                key = next((one for one in await self._keys.list() if one.name == push.key), None)
                 if key is None:
                     raise NotFound("The key was removed.")
                 await self._to_its_end(key, push)

@@ -7,6 +7,7 @@ from angelia.core.errors import StoreClosed
 from angelia.core.principal import OWNER
 from angelia.faces.web.conversations.beats import heard
 from angelia.faces.web.conversations.watched_conversation import PageEvent
+from angelia.service.keep_running import keep_running
 from angelia.store.log.transcript import Transcript
 
 _LOOK_S = 0.25
@@ -28,7 +29,7 @@ class HomeEvents:
         news = asyncio.Event()
         self._readers.add(news)
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
+            self._looking = asyncio.create_task(keep_running("the look for changed conversations", self._look))
         place = -1
         try:
             while not self._ended:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import aclosing
 from urllib.parse import parse_qsl
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core.errors import AngeliaError
 from angelia.faces.listener.serve import Scope, Send
 from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
@@ -131,9 +131,7 @@ class WebServer:
         try:
             await asyncio.wait([gone, sending], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (gone, sending):
-                task.cancel()
-            await asyncio.gather(gone, sending, return_exceptions=True)
+            await cancel_and_wait(gone, sending)
             self._watched.pop(sending, None)
 
     async def _watch_logins(self) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.context.usage_meter import UsageMeter
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media
@@ -103,10 +103,13 @@ class WatchedConversation:
     async def close(self) -> None:
         """Follow it no more; whoever still reads is at the end."""
         self._unwatch()
-        if self._following:
-            self._following.cancel()
-            await asyncio.gather(self._following, return_exceptions=True)
+        await cancel_and_wait(self._following)
         self._wake()
+
+    @property
+    def followed(self) -> bool:
+        """Whether what is new in it is still heard; where it is not, whoever wants to know opens it anew."""
+        return self._following is not None and not self._following.done()
 
     @property
     def read(self) -> bool:
@@ -184,7 +187,7 @@ class WatchedConversation:
         reader.pieces.extend((self._place, piece) for piece in self._growing)
         self._readers.add(reader)
         try:
-            while self._following and not self._following.done():
+            while self.followed:
                 reader.news.clear()
                 for event in self._news_for(reader):
                     yield event

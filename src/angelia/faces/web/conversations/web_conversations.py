@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
-from angelia.cancellation import end_if_cancelled
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound, StoreBusy, StoreUnreachable
@@ -91,7 +91,6 @@ class WebConversations:
         self._models: dict[ConversationId, str] = {}
         self._alone: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
         self._trying: set[asyncio.Task[None]] = set()
-        self._tidying: asyncio.Task[None] | None = None
         self._ended = ""
 
     # -- looking ------------------------------------------------------------------------------------------------------
@@ -105,7 +104,7 @@ class WebConversations:
         """
         async with self._lock(conversation):
             seen = self._seen.get(conversation)
-            if seen is None:
+            if seen is None or not seen.watched.followed:
                 await self.summary(conversation)
                 watched = WatchedConversation(conversation, self._app.transcript, lambda: self._here(conversation))
                 await watched.open()
@@ -338,7 +337,6 @@ class WebConversations:
         async with asyncio.TaskGroup() as side_by_side:
             for _ in range(_ROUSED_AT_ONCE):
                 side_by_side.create_task(some())
-        self._tidying = asyncio.create_task(self._tidy())
 
     async def _roused(self, conversation: ConversationId) -> None:
         try:
@@ -370,10 +368,7 @@ class WebConversations:
 
     async def _go_on(self, conversation: ConversationId) -> None:
         await asyncio.sleep(_AGAIN_S)
-        try:
-            await self.session(conversation)
-        except AngeliaError as error:
-            self._tell_of(conversation, error)
+        await self._roused(conversation)
 
     def end(self) -> None:
         """Whoever waits for an answer is told that it does not come in this life; what is said still is stored."""
@@ -383,9 +378,7 @@ class WebConversations:
 
     async def close(self) -> None:
         """Leave everything; open turns stay open in the log."""
-        for one in (beside := [*self._trying, *([self._tidying] if self._tidying else [])]):
-            one.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await cancel_and_wait(*self._trying)
         for conversation in tuple(self._own):
             await self._leave(conversation)
         for seen in self._seen.values():
@@ -452,19 +445,23 @@ class WebConversations:
         except AngeliaError as error:
             self._guards.pop(conversation, None)
             self._tell_of(conversation, error)
+        except Exception as error:
+            self._guards.pop(conversation, None)
+            code = sortable_id(self._app.clock)[-8:]
+            logger.exception("conversation %s is not driven any more, code %s", conversation, code, exc_info=error)
+            self._say_why(conversation, f"A fault of ours, code {code}.")
 
     async def _leave(self, conversation: ConversationId) -> None:
         session = self._own.pop(conversation, None)
         if guard := self._guards.pop(conversation, None):
-            guard.cancel()
-            await asyncio.gather(guard, return_exceptions=True)
+            await cancel_and_wait(guard)
         if session:
             await self._app.conversations.leave(session)
 
     # -- letting go ---------------------------------------------------------------------------------------------------
 
-    async def _tidy(self) -> None:
-        """Let go of what nobody looks at: what is at rest is opened again when somebody comes."""
+    async def keep_few(self) -> None:
+        """Until cancelled: let go of what nobody looks at. What is at rest is opened again when somebody comes."""
         while True:
             end_if_cancelled()
             await asyncio.sleep(_TIDY_S)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core import ending as end
 from angelia.core.errors import AngeliaError
 from angelia.faces.web.api_keys import ApiKey
@@ -157,9 +158,7 @@ async def unless_gone(request: RouteRequest, turn: FollowedTurn) -> TurnResult |
         await asyncio.wait([gone, ended], return_when=asyncio.FIRST_COMPLETED)
         return ended.result() if ended.done() else None
     finally:
-        for task in (gone, ended):
-            task.cancel()
-        await asyncio.gather(gone, ended, return_exceptions=True)
+        await cancel_and_wait(gone, ended)
 
 
 async def _gone(request: RouteRequest) -> None:
