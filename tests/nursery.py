@@ -177,9 +177,9 @@ class LivingChild:
         self._child.kill(number)
 
     async def says(self, *words: str) -> None:
-        """Return once one of these stands in its output."""
+        """Return once one of these stands in its output, or among its errors."""
         async with asyncio.timeout(SECONDS):
-            while not any(one in self._child.run(0).stdout for one in words):  # noqa: ASYNC110 - a process tells
+            while not any(one in (run := self._child.run(0)).stdout + run.stderr for one in words):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
     async def ended(self) -> Run:

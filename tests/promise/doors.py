@@ -1,6 +1,9 @@
-"""Ways into the command line for the crash suite: with somebody at hand who says yes, and with a rule broken."""
+"""Ways into the command line for these tests: with somebody at hand who says yes, with a rule broken, in trouble."""
 
 import asyncio
+import os
+import resource
+import signal
 import sys
 from contextlib import suppress
 
@@ -8,7 +11,7 @@ from msgspec.structs import replace
 
 from angelia.__main__ import main
 from angelia.core import entry as e
-from angelia.core.crash import crash_point
+from angelia.core.crash import crash_point, on_crash_point
 from angelia.core.entry import Address
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
@@ -55,6 +58,29 @@ def running_again() -> None:
     """Broken: a command that was started in a dead life is run once more."""
     Shell.traits = replace(Shell.traits, replayable=True)
     approving()
+
+
+def on_a_disk_that_fills_up() -> None:
+    """From SIGUSR1 on no file of it grows beyond what a log needs, as on a full disk; from SIGUSR2 on they do again."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for number, most in ((signal.SIGUSR1, _FULL), (signal.SIGUSR2, soft)):
+        signal.signal(number, lambda *_, most=most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard)))
+    main()
+
+
+def interrupted_before_it_is_heard() -> None:
+    """Somebody presses Ctrl-C while what they said is being stored."""
+
+    def press(point: str) -> None:
+        if point == "say.before_commit":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    on_crash_point(press)
+    main()
+
+
+_FULL = 1 << 15
+"""Bytes: more than what a life says on its errors, and less than any home's log."""
 
 
 def _say_yes() -> None:

@@ -13,6 +13,7 @@ from angelia.core.principal import OWNER, Principal
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, hang, say, slowly
+from tests.nursery import Nursery
 from tests.promise.inside import conversation
 from tests.promise.lives import PYTHON, Place
 from tests.promise.pipes import is_alive, pipes, write, written
@@ -128,6 +129,34 @@ async def test_an_interrupt_from_the_keyboard_stops_the_turn_aloud(tmp_path: Pat
     assert (process.returncode, out) == (3, b"")
     assert b"Stopped." in err
     assert not is_alive(int(number))
+
+
+async def test_an_interrupt_on_a_full_disk_says_that_nothing_is_stopped_and_a_second_one_leaves(tmp_path: Path) -> None:
+    (life := tmp_path / "life").mkdir()
+    async with ModelServer([hang(), say("Here again.")]) as server, Nursery() as nursery:
+        place = Place(tmp_path, server)
+        child = await nursery.bear(
+            place.argv("Hello?"), place.env, life, entry="tests.promise.doors:on_a_disk_that_fills_up"
+        )
+        await server.when(lambda server: len(server.requests) == 1)
+        child.kill(signal.SIGUSR1)
+        child.kill(signal.SIGINT)
+        await child.says("It could not be told to stop. ")
+        await child.says("Ctrl-C again leaves at once; to go on then: angelia ask --resume ")
+        child.kill(signal.SIGINT)
+        ended = await child.ended()
+        assert (ended.status, ended.stdout) == (130, "")
+        assert "may not grow beyond" in ended.stderr
+        assert "Traceback" not in ended.stderr
+        again = await place.ask("--continue")
+    assert (again.status, again.stdout) == (0, "Here again.\n")
+
+
+async def test_an_interrupt_before_a_question_is_stored_leaves_at_once(tmp_path: Path) -> None:
+    async with ModelServer([hang()]) as server:
+        place = Place(tmp_path, server)
+        run = await place.ask("Hello?", entry="tests.promise.doors:interrupted_before_it_is_heard")
+    assert (run.status, run.stdout) == (130, "")
 
 
 async def test_what_runs_in_the_background_ends_with_the_process_that_started_it(tmp_path: Path) -> None:

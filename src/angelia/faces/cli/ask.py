@@ -16,7 +16,7 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.codec import to_json_line
 from angelia.core.content import Content, Text, ToolCall
-from angelia.core.errors import BadInput, ConfigError
+from angelia.core.errors import AngeliaError, BadInput, ConfigError
 from angelia.core.principal import OWNER
 from angelia.core.sentences import sentence
 from angelia.core.text import one_line
@@ -91,10 +91,10 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     prompt = app.conversations.prompt(session)
     unseen = unseen_in_words(prompt.skills.unseen_news())
     _notes([words for words in (not_followed(prompt.facts.folder, prompt.where), unseen) if words])
-    _stop_on_interrupt(session)
     if parts:
         form = e.AnswerForm.BOTH if spoken else e.AnswerForm.TEXT
         await session.take_in(e.UserSaid(tuple(parts), address=TERMINAL, answer=form))
+    _stop_on_interrupt(session)  # from here on there is a turn: before, Ctrl-C leaves at once
     closed = await session.settled()
     assert closed is not None
     for queued in delivery.due() if asking else ():
@@ -136,13 +136,20 @@ def _demand_speech(app: "App", file: Path | None) -> Path | None:
 def _stop_on_interrupt(session: Session) -> None:
     """The first Ctrl-C stops the turn, which then ends aloud; a second one leaves at once."""
     loop = asyncio.get_running_loop()
-    stopping: list[asyncio.Task[bool]] = []
+    stopping: list[asyncio.Task[None]] = []
 
-    def stop() -> None:
+    async def stop() -> None:
+        try:
+            await session.stop(OWNER)
+        except AngeliaError as error:
+            _note(f"It could not be told to stop. {error}")
+            _note(f"Ctrl-C again leaves at once; to go on then: angelia ask --resume {session.conversation}")
+
+    def asked() -> None:
         loop.remove_signal_handler(signal.SIGINT)
-        stopping.append(asyncio.create_task(session.stop(OWNER)))
+        stopping.append(asyncio.create_task(stop()))
 
-    loop.add_signal_handler(signal.SIGINT, stop)
+    loop.add_signal_handler(signal.SIGINT, asked)
 
 
 async def _words(app: "App", question: str, piped: str) -> list[Content]:
