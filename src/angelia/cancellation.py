@@ -24,12 +24,17 @@ def end_if_cancelled() -> None:
 
 
 async def cancel_and_wait(*tasks: asyncio.Future[Any] | None) -> None:
-    """Cancel those that there are, and wait until each has ended, however it did. What one had failed with before is
-    logged: nobody else may have looked.
-    """
+    """Cancel those that there are, and wait until each has `ended`."""
     there = [task for task in tasks if task is not None]
     for task in there:
         task.cancel()
-    for task, ended in zip(there, await asyncio.gather(*there, return_exceptions=True), strict=True):
-        if isinstance(ended, Exception):
-            logger.info("had failed before it was to end: %r", task, exc_info=ended)
+    await ended(*there)
+
+
+async def ended(*cancelled: asyncio.Future[Any]) -> None:
+    """Wait until each of them has ended, however it did. What one had failed with before is logged: nobody else may
+    have looked.
+    """
+    for task, came in zip(cancelled, await asyncio.gather(*cancelled, return_exceptions=True), strict=True):
+        if isinstance(came, Exception):
+            logger.info("had failed before it was to end: %r", task, exc_info=came)

@@ -1,5 +1,6 @@
 """With an editor that offers its files, reading sees what is not saved, and writing goes through the editor."""
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text
 from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, say
 from tests.acp.client_side import FS, ClientSide, refused
 from tests.acp.editor import Editor, Refused, first
 from tests.acp.test_blocks import resource
 from tests.acp.test_questions import PERMISSION, choose
+from tests.delegation.family import delegate
 from tests.promise.lives import Place
 
 pytestmark = pytest.mark.anyio
@@ -250,3 +253,23 @@ async def test_what_an_editor_shows_otherwise_is_waited_for_once(tmp_path: Path)
         assert "b = 2" in (await results(place))[3][1]
         assert Path(path).read_text() == "a = 1\nb = 3\n"
     assert len(asked) <= 5 + 3, "five looks, one more to read, one to edit, one for what the editor made of it"
+
+
+async def test_no_turn_goes_on_without_the_files_of_an_editor_that_has_left(tmp_path: Path) -> None:
+    """A helper whose command takes a while to be ended does not hold up the end of the turn that began it."""
+
+    def answer(request: ReceivedRequest) -> Step:
+        if "Stay." in request.heard.last_words:
+            return call("shell", {"command": "trap '' TERM; touch up; sleep 60"})
+        return READ if request.heard.replies else delegate("Stay.")
+
+    async with ModelServer(answer) as server:
+        place = first(server, tmp_path, sets=("sandbox.confine=off",))
+        written(place, "a.py", "a = 1\n")
+        async with Editor(place) as editor:
+            await editor.hello(**FS)
+            editor.begin(await editor.new(), "Go.")
+            await editor.until(lambda editor: editor.asked)
+            while not (place.workspace / "up").exists():  # noqa: ASYNC110 - a command tells nobody
+                await asyncio.sleep(0.01)
+        assert len(server.requests) == 3, "a call that the editor's end had cut off was told to the model as stopped"

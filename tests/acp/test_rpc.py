@@ -247,6 +247,22 @@ async def test_closing_ends_what_is_open() -> None:
     assert not wire.peer._tasks
 
 
+async def test_closing_ends_what_was_asked_and_what_is_asked_afterwards() -> None:
+    async def ask_on_the_way_out(_: Name) -> Name:
+        try:
+            return await wire.peer.ask("name", Name("first"), Name)
+        finally:
+            await wire.peer.ask("name", Name("at the end"), Name)
+
+    wire = Wire(ask=ask_on_the_way_out)
+    wire.hear(id=1, method="ask", params={"name": ""})
+    await asyncio.sleep(0)
+    await asyncio.wait_for(wire.peer.close(), 60)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(wire.peer.ask("name", Name("too late"), Name), 60)
+    assert [one["params"] for one in wire.written if one.get("method") == "name"] == [{"name": "first"}]
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -1,5 +1,6 @@
 """With an editor that offers its terminal, and a person who wants it, commands run there, live."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,19 @@ async def test_a_stop_ends_it_there(tmp_path: Path) -> None:
             assert (await waiting)["stopReason"] == "cancelled"
         assert (await results(place))[0][0] is CallStatus.CANCELLED
     assert await client.shells["term-1"].process.wait() != 0
+
+
+async def test_an_editor_that_leaves_while_a_command_runs_there_is_left(tmp_path: Path) -> None:
+    async with ModelServer(script(call("shell", {"command": "sleep 600"}))) as server:
+        place, client = first(server, tmp_path), ClientSide()
+        async with asyncio.timeout(60), Editor(place, {**client.answers, **ALWAYS}) as editor:
+            editor.begin(await opened(editor), "Go.")
+            await editor.until(lambda editor: embedded(editor))
+        client.answers["terminal/kill"]({"terminalId": "term-1"})
+        await client.shells["term-1"].reading
+        await client.shells["term-1"].process.wait()
+        assert [status for status, _ in await results(place)] == [CallStatus.CANCELLED]
+        assert not any(isinstance(fact, e.TurnClosed) for fact in await place.facts())
 
 
 async def test_one_in_the_background_is_polled_there_and_its_end_is_announced(tmp_path: Path) -> None:

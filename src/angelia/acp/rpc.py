@@ -122,6 +122,7 @@ class Peer:
         self._asked: dict[int, asyncio.Future[Raw]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._count = 0
+        self._closed = False
 
     # -- what we ask --------------------------------------------------------------------------------------------
 
@@ -134,7 +135,10 @@ class Peer:
 
         Raises:
             Fault: it answered with an error, or with something else than an `answer`.
+            asyncio.CancelledError: this end was closed, before or meanwhile: no answer comes any more.
         """
+        if self._closed:
+            raise asyncio.CancelledError
         self._count += 1
         number = self._count
         future = self._asked[number] = asyncio.get_running_loop().create_future()
@@ -265,10 +269,11 @@ class Peer:
         self._write(_encoder.encode(message))
 
     async def close(self) -> None:
-        """End everything that is being answered or asked; nobody is there to hear of it."""
-        await cancel_and_wait(*self._tasks)
+        """End everything that is being answered or asked, or will be; nobody is there to hear of it."""
+        self._closed = True  # what ends may ask once more on its way, and would wait for ever
         for future in self._asked.values():
             future.cancel()
+        await cancel_and_wait(*self._tasks)
 
 
 def _follow(then: Then) -> None:

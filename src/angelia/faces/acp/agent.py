@@ -75,10 +75,14 @@ class AcpAgent:
         }
 
     async def close(self) -> None:
-        """The client is gone: leave everything; open turns stay open in the log."""
+        """The client is gone: leave everything, side by side; open turns stay open in the log.
+
+        No turn goes on without its client, whose files and terminals are away: each would take that for a stop.
+        """
+        for session in self.app.conversations.sessions.values():
+            session.stop_driving()
         await self.peer.close()
-        for conversation in tuple(self._open.values()):
-            await conversation.close()
+        await asyncio.gather(*(conversation.close() for conversation in self._open.values()))
 
     # -- the connection -----------------------------------------------------------------------------------------
 

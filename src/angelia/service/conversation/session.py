@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from angelia.cancellation import cancel_and_wait
+from angelia.cancellation import ended
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.crash import crash_point
@@ -317,6 +317,12 @@ class Session:
         facts = (entry.fact for entry in reversed(self.log.entries))
         return next((fact for fact in facts if isinstance(fact, e.TurnClosed)), None)
 
+    def stop_driving(self) -> None:
+        """Have what drives it end, from this instant on; `close` waits until it has."""
+        for task in self._tasks:
+            if not task.cancelling():  # a second time would cut off what it cleans up
+                task.cancel()
+
     async def close(self) -> None:
         """Stop driving. An open turn stays open in the log and is gone on with when somebody opens it again.
 
@@ -339,8 +345,9 @@ class Session:
 
     async def _stop_driving(self) -> None:
         """What a driving that failed had to say was said by `wait` and `driven`; here it only has to be over."""
+        self.stop_driving()
         tasks, self._tasks = self._tasks, []
-        await cancel_and_wait(*tasks)
+        await ended(*tasks)
 
     def life(self) -> str:
         """Names this process of ours: others can ask whether it is still there."""
