@@ -31,13 +31,20 @@ tools: list[dict[str, Any]] = [
     {"name": "refuse", "description": "Refuses.", "inputSchema": {"type": "object"}},
 ]
 listening: list[Any] = []
+held: list[Any] = []
+"""Calls of `more` that wait: the next list is refused, and the next `say` ends them."""
 
 
 def seen(what: str) -> int:
     """Note it, on the disk; how often it was noted."""
     with (FOLDER / "seen").open("a") as file:
         file.write(f"{what}\n")
-    return (FOLDER / "seen").read_text().splitlines().count(what)
+    return noted().count(what)
+
+
+def noted() -> list[str]:
+    """What was noted so far."""
+    return (FOLDER / "seen").read_text().splitlines()
 
 
 def put(**message: Any) -> None:
@@ -73,6 +80,8 @@ def called(params: dict[str, Any]) -> dict[str, Any] | None:
     name, words = params["name"], str(params.get("arguments", {}).get("words", ""))
     match name:
         case "say":
+            while held and "refused a list" in noted():
+                put(id=held.pop(), result=text("brought"))
             return text(words)
         case "note":
             return text(f"noted {seen(words)}")
@@ -135,6 +144,12 @@ def handle(message: dict[str, Any]) -> None:
         os._exit(4)  # as some do that know nothing of it
     elif method == "tools/call" and params["name"] == "refuse":
         put(id=number, error={"code": -32602, "message": "no such paper"})
+    elif method == "tools/call" and params["name"] == "more" and params.get("arguments"):
+        held.append(number)
+        changed()
+    elif method == "tools/list" and held and "refused a list" not in noted():
+        seen("refused a list")
+        put(id=number, error={"code": -32603, "message": "busy"})
     elif method == "subscriptions/listen":
         listening.append(number)
         about = {"notifications": params["notifications"], "_meta": {SUBSCRIPTION: number}}

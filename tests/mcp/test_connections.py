@@ -101,6 +101,17 @@ async def test_two_calls_run_side_by_side_and_one_that_is_stopped_is_told_so(tmp
     assert seen(tmp_path).count(f"began in {tmp_path / FOLDER}") == 1
 
 
+async def test_a_list_that_is_refused_while_a_call_runs_ends_no_call_and_is_asked_for_again(tmp_path: Path) -> None:
+    async with reached(tmp_path, bare(tmp_path)) as (servers, _):
+        server = only(servers)
+        bringing = asyncio.create_task(said(server, "more", words="later"))
+        await until(lambda: "refused a list" in seen(tmp_path))
+        assert await said(server, "say", words="meanwhile") == "meanwhile"
+        assert await bringing == "brought"
+        await until(lambda: len(server.tools) > len(NAMES))
+    assert seen(tmp_path).count(f"began in {tmp_path / FOLDER}") == 1
+
+
 async def test_a_call_that_stays_silent_is_given_up_and_nobody_knows_what_became_of_it(tmp_path: Path) -> None:
     async with reached(tmp_path, bare(tmp_path), seconds=0.3) as (servers, _):
         with pytest.raises(ServerLost, match=r"gave no sign for 0\.3 seconds"):

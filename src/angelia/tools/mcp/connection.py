@@ -74,7 +74,7 @@ class McpConnection:
         self._transports, self._changed = transports, changed
         self._moved = asyncio.Event()
         self._wanted, self._stale = asyncio.Event(), asyncio.Event()
-        self._leaving = asyncio.Event()
+        self._leaving, self._idle = asyncio.Event(), asyncio.Event()
         self._living: asyncio.Task[None] | None = None
         self._unwanted = ""
         self._running: list[AwaitedCall] = []
@@ -303,11 +303,14 @@ class McpConnection:
     def _runs(self, running: AwaitedCall) -> Iterator[None]:
         token = self._own.set(running)
         self._running.append(running)
+        self._idle.clear()
         try:
             yield
         finally:
             self._running.remove(running)
             self._own.reset(token)
+            if not self._running:
+                self._idle.set()
 
     def _own_alive(self) -> None:
         if running := self._own.get():
@@ -410,9 +413,21 @@ class McpConnection:
             self._move(Ready(client, over))
             while await _first(over, self._leaving, self._stale) is self._stale:
                 self._stale.clear()
-                async with asyncio.timeout(HELLO_S):
-                    await self._list(client)
+                await self._list_anew(client, over)
                 self._changed()
+
+    async def _list_anew(self, client: Any, over: asyncio.Event) -> None:
+        """List what has changed. No call ends for want of that: a server that does not answer while it works, or
+        refuses, is asked again when nothing runs.
+        """
+        try:
+            async with asyncio.timeout(HELLO_S):
+                await self._list(client)
+        except Exception:
+            if not self._running:
+                raise
+            if await _first(over, self._leaving, self._idle) is self._idle:
+                self._stale.set()
 
     async def _list(self, client: Any) -> None:
         from angelia.tools.mcp.client import offers_at, tools_of
