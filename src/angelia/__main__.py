@@ -21,21 +21,16 @@ def _forget_here() -> None:
 
 _forget_here()
 
-from contextlib import suppress  # noqa: E402 - that one too may lie there
-
 
 def main() -> None:
     """Run one command and leave at once; nothing is left to tidy up that the store does not already hold."""
     gc.disable()  # start-up makes no cycles worth looking for; a long conversation switches it on again
     from angelia.faces.cli.main import run
-    from angelia.faces.words.output import guard
+    from angelia.faces.words.output import guard, open_streams
 
+    open_streams()
     guard()
-    code = run(sys.argv[1:])
-    with suppress(BrokenPipeError):  # whoever read has gone; the exit code says so already
-        sys.stdout.flush()
-        sys.stderr.flush()
-    os._exit(code)
+    os._exit(run(sys.argv[1:]))  # nothing waits to be written, and what was not taken would be refused once more
 
 
 if __name__ == "__main__":

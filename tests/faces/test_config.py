@@ -23,6 +23,33 @@ def test_a_wrong_setting_is_refused_with_what_was_meant(place: Place) -> None:
     assert not (place.home / "config.toml").exists()
 
 
+def test_a_number_below_zero_is_a_value(place: Place) -> None:
+    assert place.run("config", "set", "limits.patience", "-1").code == 0
+    assert (place.home / "config.toml").read_text() == "[limits]\npatience = -1\n"
+    assert place.run("config", "set", "limits.max_steps", "-1", "--sett").code == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("nonsense", ("model, fallback", "limits", "sandbox", "policy")),
+        ("limits.nonsense", ("max_steps", "patience")),
+        ("vendors.mine.url", ("wire", "base_url")),
+    ],
+)
+def test_beside_a_setting_that_does_not_exist_stands_what_does(place: Place, key: str, said: tuple[str, ...]) -> None:
+    ended = place.run("config", "set", key, "1")
+    assert all(one in ended.err for one in said), ended.err
+    assert "Did you mean" not in ended.err
+
+
+def test_an_editor_that_is_not_there_is_said(place: Place) -> None:
+    ended = place.run("config", "edit", EDITOR="no-such-editor", VISUAL="")
+    assert ended.code == 2
+    assert ended.err.startswith("angelia: The editor could not be used: no-such-editor")
+    assert ended.err.endswith("such as EDITOR=nano.\n")
+
+
 def edited(place: Place, tmp_path: Path, text: str) -> tuple[int, str]:
     editor = tmp_path / "editor.sh"
     editor.write_text(f"#!/bin/sh\ncat > \"$1\" <<'END'\n{text}\nEND\n")

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -49,3 +50,63 @@ def test_without_a_home_or_a_locale_and_with_closed_folders_and_blanks_a_command
     modes = {path.stat().st_mode & 0o077 for path in (tmp_path / "h ome").rglob("*")}
     assert modes == {0}
     assert os.listdir(tmp_path / "t m p") == []  # noqa: PTH208 - names are all that is asked for
+
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /dev/full")
+COMMANDS = {"config": ["config"], "help": ["--help"], "answer": ["ask", "--model", MODEL, "Hello?"]}
+
+
+@LINUX
+@pytest.mark.parametrize("where", ["full", "closed"])
+@pytest.mark.parametrize("what", COMMANDS)
+def test_output_that_cannot_be_written_is_told_and_is_no_fault_of_ours(tmp_path: Path, what: str, where: str) -> None:
+    redirected = {"full": ">/dev/full", "closed": ">&-"}[where]
+    with serving(tmp_path, [say("Hello.")]) as place:
+        ended = shell(place, f"angelia {' '.join(COMMANDS[what])} {redirected}")
+        again = place.run("ask", "--continue") if what == "answer" else None
+    assert ended.returncode == 1
+    assert "could not be written to standard output" in ended.stderr
+    assert not (place.home / "angelia.log").exists()
+    assert again is None or again.out == "Hello.\n"
+
+
+@LINUX
+@pytest.mark.parametrize("more", ["--json", "--stream"])
+def test_entries_that_could_not_be_written_are_no_success(tmp_path: Path, more: str) -> None:
+    with serving(tmp_path, [say("Hello.")]) as place:
+        ended = shell(place, f"angelia ask --model {MODEL} {more} Hello? >/dev/full")
+    assert ended.returncode == 1
+    assert "the answer is kept, and shown by: angelia ask --resume" in ended.stderr
+    assert not (place.home / "angelia.log").exists()
+
+
+@pytest.mark.parametrize("streams", ["<&-", "2>&-", "<&- 2>&-", pytest.param("2>/dev/full", marks=LINUX)])
+def test_an_answer_needs_neither_input_nor_a_place_for_errors(tmp_path: Path, streams: str) -> None:
+    with serving(tmp_path, [say("Hello.")]) as place:
+        ended = shell(place, f"angelia ask --model {MODEL} Hello? {streams}")
+    assert (ended.returncode, ended.stdout) == (0, "Hello.\n"), ended.stderr
+
+
+@pytest.mark.parametrize("command", ["ask hello", "backup there", "new skill sow"])
+def test_a_folder_that_is_gone_is_said(tmp_path: Path, command: str) -> None:
+    (work := tmp_path / "work").mkdir()
+    ended = shell(Place(tmp_path / "home", work), f"mkdir gone; cd gone; rmdir ../gone; angelia {command}")
+    assert ended.returncode == 2
+    assert ended.stderr.endswith("The folder in which this began is not there any more. Go to one that is: cd\n")
+
+
+def test_a_home_within_a_file_is_said_in_words(tmp_path: Path) -> None:
+    (file := tmp_path / "file").touch()
+    ended = Place(file, tmp_path).run("sessions")
+    assert ended.code == 1
+    assert "Not a directory" in ended.err
+    assert "Errno" not in ended.err
+
+
+def shell(place: Place, line: str) -> "subprocess.CompletedProcess[str]":
+    """A line of a shell in which `angelia` is the program."""
+    function = f'angelia() {{ {shlex.quote(sys.executable)} -P -m angelia "$@"; }}; {line}'
+    env = {**place.environment({}), "PYTHONPATH": str(ROOT / "src")}
+    return subprocess.run(
+        ["/bin/sh", "-c", function], cwd=place.work, env=env, capture_output=True, text=True, check=False
+    )

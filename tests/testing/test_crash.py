@@ -2,16 +2,19 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from angelia.testing.crash import NotReached, occurrences, run, run_killed_at
+from angelia.testing.crash import NotReached, command, occurrences, run, run_killed_at
 
 pytestmark = pytest.mark.anyio
 
+ROOT = Path(__file__).parents[2]
 ENTRY = "tests.testing.doomed:main"
-ENV = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2])}
+ENV = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
 ALL = ["step.before:1", "step.after:1", "step.before:2", "step.after:2"]
 
 
@@ -36,6 +39,32 @@ async def test_killed_at_each_occurrence_nothing_after_it_has_happened(tmp_path:
         assert list(ended.passed) == ALL[: number + 1]
         left.append(file.read_text())
     assert left == ["", "0\n", "0\n", "0\n1\n"]
+
+
+def test_a_point_without_a_number_is_the_first_of_its_name(tmp_path: Path) -> None:
+    words = command(tmp_path / "log", [str(tmp_path / "out")], at="step.after", entry=ENTRY)
+    assert subprocess.run(words, env=ENV, check=False).returncode == -signal.SIGKILL
+    assert (tmp_path / "log").read_text().splitlines() == ALL[:2]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["crash", "--log", "nowhere/passed", "--", "ask"], "nowhere/passed cannot be written: No such file"),
+        (["model", "--script", "nowhere.json"], "nowhere.json cannot be read: No such file"),
+        (["model", "--by-replies", "steps.json"], "steps.json holds no steps: JSON is malformed"),
+        (["model", "--script", "other.json"], "other.json holds no steps: Expected `array`"),
+    ],
+)
+def test_a_file_that_will_not_do_is_said_without_a_trace(tmp_path: Path, words: list[str], said: str) -> None:
+    (tmp_path / "steps.json").write_text("bed,crop")
+    (tmp_path / "other.json").write_text("{}")
+    part, *options = words
+    argv = [sys.executable, "-P", "-m", f"angelia.testing.{part}", *options]
+    ended = subprocess.run(argv, env=ENV, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert ended.returncode == 2
+    assert said in ended.stderr.decode()
+    assert "Traceback" not in ended.stderr.decode()
 
 
 async def test_a_point_that_is_never_passed_fails_the_test(tmp_path: Path) -> None:

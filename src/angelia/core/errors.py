@@ -8,6 +8,7 @@ AngeliaError                 what happened, why, what next
 │   └─ MissingLibrary       a library of the system, which an installed part needs, is not there
 ├─ NotFound                 no conversation, blob or setting of that name
 ├─ CodecError               a stored entry that this version cannot read
+├─ OutputLost               standard output takes nothing: the disk is full, or it is closed
 ├─ StoreError               the home cannot be read or written
 │   ├─ StoreFull            the disk is full; nothing was acknowledged
 │   ├─ StoreReadOnly        the home may not be written
@@ -38,6 +39,16 @@ def no_file_left(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
+
+
+def fault_words(error: Exception) -> str:
+    """What a sentence says of a fault: of the system's its words alone, without the number, and the path that the
+    sentence has.
+
+    >>> fault_words(FileNotFoundError(2, "No such file or directory", "a.toml"))
+    'No such file or directory'
+    """
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 class AngeliaError(Exception):
@@ -76,6 +87,16 @@ class MissingLibrary(MissingPart):
 
     def __init__(self, need: str, said: str, then: str) -> None:
         AngeliaError.__init__(self, f"{need} cannot be loaded on this machine.", said, then)
+
+
+class OutputLost(AngeliaError):
+    """Standard output takes nothing. A reader that has gone is a `BrokenPipeError`, as everywhere."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(
+            f"What was to be shown could not be written to standard output: {error.strerror or error}.",
+            then="Have it go elsewhere; what is stored is as it was.",
+        )
 
 
 class NotFound(AngeliaError):

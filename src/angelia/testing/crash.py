@@ -3,7 +3,8 @@
     python -P -m angelia.testing.crash --log FILE [--at append.committed:2] -- ask "…"
 
 runs Angelia's command line in that process, appends each point it passes to FILE as `name:occurrence`, counted
-from 1, and kills itself with SIGKILL at the one that `--at` names. `--entry module:function` runs something else.
+from 1, and kills itself with SIGKILL at the one that `--at` names; without a number it is the first of that name.
+`--entry module:function` runs something else.
 """
 
 import argparse
@@ -106,7 +107,7 @@ class Recorder:
 
     def __init__(self, log: Path, at: str) -> None:
         self._file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        self._at = at
+        self._at = f"{at}:1" if at and ":" not in at else at
         self._counts: Counter[str] = Counter()
         self._lock = Lock()
 
@@ -128,7 +129,10 @@ def main() -> None:
     parser.add_argument("--entry", default=ANGELIA, metavar="MODULE:FUNCTION")
     parser.add_argument("argv", nargs="*")
     options = parser.parse_args()
-    on_crash_point(Recorder(options.log, options.at))
+    try:
+        on_crash_point(Recorder(options.log, options.at))
+    except OSError as error:
+        parser.error(f"{options.log} cannot be written: {error.strerror}")
     sys.argv = ["angelia", *options.argv]
     module, _, function = options.entry.partition(":")
     getattr(import_module(module), function)()

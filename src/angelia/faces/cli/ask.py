@@ -16,7 +16,7 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.codec import to_json_line
 from angelia.core.content import Content, Text, ToolCall
-from angelia.core.errors import AngeliaError, BadInput, ConfigError
+from angelia.core.errors import AngeliaError, BadInput, ConfigError, OutputLost
 from angelia.core.principal import OWNER
 from angelia.core.sentences import sentence
 from angelia.core.text import one_line
@@ -31,7 +31,7 @@ from angelia.faces.words.transcript_lines import Tone, TranscriptLines
 from angelia.faces.words.wait_lines import awaiting_words, resting_words
 from angelia.policy.approvers import nobody
 from angelia.service.conversation.session import Session
-from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL
+from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL, TerminalDelivery
 from angelia.service.models.choice import choose
 from angelia.service.skills.conversation_skills import unseen_in_words
 
@@ -97,8 +97,7 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     _stop_on_interrupt(session)  # from here on there is a turn: before, Ctrl-C leaves at once
     closed = await session.settled()
     assert closed is not None
-    for queued in delivery.due() if asking else ():
-        await delivery.deliver(queued, screen.way_of(queued, session.log.entries), _draw)
+    await _show(session, delivery, screen, delivery.due() if asking else ())
     code = _code(closed.ending, spoken)
     if code:
         _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
@@ -108,6 +107,23 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     _notes([*app.model_catalog.notes, *await tidied(app.upkeep)])
     await app.close()
     return code
+
+
+async def _show(
+    session: Session, delivery: TerminalDelivery, screen: "_Screen", due: Sequence[e.DeliveryQueued]
+) -> None:
+    """What the turn ended with.
+
+    Raises:
+        BrokenPipeError, OutputLost: it, or an entry before, could not be written; it has no receipt and comes again.
+    """
+    try:
+        screen.demand_shown()
+        for queued in due:
+            await delivery.deliver(queued, screen.way_of(queued, session.log.entries), _draw)
+    except OutputLost:
+        _note(f"the answer is kept, and shown by: angelia ask --resume {session.conversation}")
+        raise
 
 
 def _code(ending: end.Ending, spoken: Path | None) -> int:
@@ -221,9 +237,26 @@ class _Screen:
         self._stream = stream
         self._arriving = self._streamed = ""
         self._earlier: tuple[str, ...] = ()
+        self._lost: BrokenPipeError | OutputLost | None = None
 
     def see(self, event: LiveEvent) -> None:
-        """One event of the turn."""
+        """One event of the turn. The turn goes on where nobody reads any more."""
+        if self._lost is None:
+            try:
+                self._see(event)
+            except (BrokenPipeError, OutputLost) as error:
+                self._lost = error
+
+    def demand_shown(self) -> None:
+        """Everything that was to be on stdout is there.
+
+        Raises:
+            BrokenPipeError, OutputLost: not so.
+        """
+        if self._lost is not None:
+            raise self._lost
+
+    def _see(self, event: LiveEvent) -> None:
         match event:
             case Committed(entries=entries):
                 for entry in entries:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from angelia.core.errors import BadInput
+from angelia.core.errors import BadInput, fault_words
 from angelia.faces.cli.options import loaded_from, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.transfer_progress import moving
@@ -138,7 +138,7 @@ def _passphrase(ask: bool, file: Path | None, *, twice: bool) -> str:
         try:
             words = file.expanduser().read_text("utf-8").partition("\n")[0].strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"The passphrase cannot be read from {file}: {error}.") from error
+            raise BadInput(f"The passphrase cannot be read from {file}: {fault_words(error)}.") from error
         if not words:
             raise BadInput(f"{file} begins with an empty line.", then="Write the passphrase into its first line.")
         return words

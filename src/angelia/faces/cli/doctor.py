@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.errors import AngeliaError, BadInput, fault_words
 from angelia.core.visible import visible, visible_line
 from angelia.faces.cli.checkup.check_result import CheckResult, CheckState, Fix, broken, well
 from angelia.faces.cli.options import open_app, settings_options
@@ -83,7 +83,7 @@ async def _mended(finding: CheckResult, fix: Fix) -> CheckResult:
     try:
         return well(finding.about, f"mended: {await fix()} (it was: {finding.seen})")
     except (AngeliaError, OSError) as error:
-        return broken(finding.about, f"{finding.seen} (could not be mended: {error})", finding.mend)
+        return broken(finding.about, f"{finding.seen} (could not be mended: {fault_words(error)})", finding.mend)
 
 
 async def look_through(app: App, *, offline: bool) -> AsyncIterator[CheckResult]:

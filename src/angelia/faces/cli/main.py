@@ -150,6 +150,7 @@ def run(arguments: Sequence[str]) -> int:
     _have_home()
     try:
         result = angelia.main(args=list(arguments), prog_name="angelia", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -178,11 +179,23 @@ def _told(error: Exception) -> int:
             return exits.USAGE
         case BrokenPipeError():
             return exits.FAILED
+        case FileNotFoundError() if _is_nowhere():
+            echo("angelia: The folder in which this began is not there any more. Go to one that is: cd", err=True)
+            return exits.USAGE
         case AngeliaError():
             echo(f"angelia: {error}", err=True)
             return exits.USAGE if isinstance(error, BadInput) else exits.FAILED
         case _:
             return _fault(error)
+
+
+def _is_nowhere() -> bool:
+    """Whether the folder in which this process is was removed."""
+    try:
+        os.getcwd()  # noqa: PTH109 - told without importing pathlib
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _fault(error: Exception) -> int:

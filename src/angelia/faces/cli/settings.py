@@ -56,7 +56,9 @@ def _show(key: str, given: dict[str, Any]) -> int:
 
 
 @config.command(
-    "set", epilog="Examples:  angelia config set policy.mode ask  ·  angelia config set fallback ollama:qwen3"
+    "set",
+    epilog="Examples:  angelia config set policy.mode ask  ·  angelia config set fallback ollama:qwen3",
+    context_settings={"ignore_unknown_options": True},  # a number below zero is no option
 )
 @click.argument("key")
 @click.argument("value")
@@ -98,7 +100,11 @@ def edit() -> int:
 
 def _edited(file: "ConfigFile", draft: Path, before: str) -> int:
     while True:
-        click.edit(filename=str(draft))
+        try:
+            click.edit(filename=str(draft))
+        except click.ClickException as failed:
+            what = f"The editor could not be used: {failed.message.rstrip('.')}. Nothing was changed."
+            raise BadInput(what, then="Name another in VISUAL or EDITOR, such as EDITOR=nano.") from failed
         text = draft.read_text("utf-8")
         if text == before:
             echo("Nothing was changed.")

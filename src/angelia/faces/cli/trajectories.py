@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.errors import AngeliaError, BadInput, fault_words
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
 from angelia.faces.cli.options import open_app
@@ -70,4 +70,6 @@ def of_batch(folder: Path) -> list[ConversationId]:
         lines = (folder / "results.jsonl").read_bytes().splitlines()
         return [ConversationId(msgspec.json.decode(line)["conversation"]) for line in lines]
     except (OSError, msgspec.MsgspecError, KeyError, TypeError) as error:
-        raise BadInput(f"{folder} holds no results of a batch: {error}.", then="Name the batch's folder.") from error
+        raise BadInput(
+            f"{folder} holds no results of a batch: {fault_words(error)}.", then="Name the batch's folder."
+        ) from error

@@ -14,8 +14,10 @@ be made safe but what may be written at all, and there are four ways:
 """
 
 import io
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NewType, TextIO
 
 from angelia.core.visible import visible, visible_line
@@ -52,8 +54,50 @@ class _Guarded(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         """Write it, visible; says how much was taken, which is all."""
-        super().write(visible(text))
+        with _lost(told=self is sys.stdout):
+            super().write(visible(text))
         return len(text)
+
+    def flush(self) -> None:
+        """See `io.TextIOWrapper`."""
+        with _lost(told=self is sys.stdout):
+            super().flush()
+
+
+@contextmanager
+def _lost(*, told: bool) -> Iterator[None]:
+    """What standard output does not take is told; where errors are not taken, nobody can be told, and work goes on.
+
+    Raises:
+        OutputLost: the disk is full, or the stream was closed when we were begun.
+        BrokenPipeError: whoever read has gone.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if told:
+            from angelia.core.errors import OutputLost  # a version is told without it
+
+            raise OutputLost(error) from error
+
+
+def open_streams() -> None:
+    """Standard streams that were closed when we were begun, lest the first files that are opened take their place.
+
+    What is read there is empty. What is written is refused by the system, as on a stream that is closed, since its
+    file is open for reading alone; errors go nowhere.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            at = os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)  # the lowest that is free: this one
+            os.set_inheritable(at, True)
+            stream = open(at, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)  # who holds what is beneath the guard, so that it is not closed
 
 
 def guard() -> None:
@@ -104,8 +148,9 @@ def hand_over(data: bytes) -> None:
         _write(visible(data.decode(errors="replace").replace("\r\n", "\n")), err=False)
         return
     sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    with _lost(told=True):
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def canvas() -> TextIO:
@@ -156,7 +201,8 @@ def _write(text: str, err: bool) -> None:
     stream = sys.stderr if err else sys.stdout
     if isinstance(stream, _Guarded):
         stream.flush()
-        stream.buffer.write(text.encode(stream.encoding, "backslashreplace"))
+        with _lost(told=not err):
+            stream.buffer.write(text.encode(stream.encoding, "backslashreplace"))
     else:
         stream.write(text)
     stream.flush()

@@ -52,7 +52,7 @@ def profile(spec: str, rows: Rows | None = None, known: KnownModel | None = None
         raise ConfigError(
             f"{spec!r} does not name a model.",
             "A model is named VENDOR:MODEL.",
-            f"For example openai:{name or 'gpt-5'}.",
+            f"For example openai:{(not colon and name) or 'gpt-5'}.",
         )
     row = vendor(name, rows)
     fields: dict[str, Any] = {field: getattr(row, field) for field in ModelAbilities.__struct_fields__}

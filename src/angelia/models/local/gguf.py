@@ -4,7 +4,7 @@ import struct
 from pathlib import Path
 from typing import BinaryIO
 
-from angelia.core.errors import BadInput
+from angelia.core.errors import BadInput, fault_words
 
 _LOOKED_AT = 4_000_000
 """Bytes of a header; it holds the vocabulary, but the facts about the model come before that."""
@@ -22,7 +22,9 @@ def context_length(path: Path) -> int:
         with path.open("rb") as file:
             return _context_length(file)
     except (struct.error, ValueError, OSError) as error:
-        raise BadInput(f"{path} cannot be used as weights: {error}.", then="It should be a whole GGUF file.") from error
+        raise BadInput(
+            f"{path} cannot be used as weights: {fault_words(error)}.", then="It should be a whole GGUF file."
+        ) from error
 
 
 def _context_length(file: BinaryIO) -> int:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, fault_words
 from angelia.core.text import one_line
 from angelia.path_queries import is_folder
 from angelia.sandboxes.guard.autorun import NEW_VENV, AutorunKind
@@ -358,5 +358,6 @@ def recover_all(home: Path) -> list[str]:
         try:
             told += guard_of(workspace, home).recover()
         except (OSError, AngeliaError) as error:
-            told.append(f"What a killed command left in {one_line(str(workspace), 120)} was not looked at: {error}.")
+            where = one_line(str(workspace), 120)
+            told.append(f"What a killed command left in {where} was not looked at: {fault_words(error)}.")
     return told

@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 
 from angelia.cancellation import cancel_and_wait
+from angelia.core.errors import fault_words
 from angelia.deadline import within
 from angelia.sandboxes.local.command import Start, gated, grouped, handed_on, until_dead
 from angelia.sandboxes.local.processes import MARK, end, living_tree
@@ -77,7 +78,7 @@ def _spawned(start: Start, theirs: int) -> "tuple[subprocess.Popen[bytes], int]"
     except (OSError, ValueError) as error:
         if gate >= 0:
             os.close(gate)
-        raise SandboxError(f"No shell could be started: {error}.") from error
+        raise SandboxError(f"No shell could be started: {fault_words(error)}.") from error
     else:
         return process, gate
     finally:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from angelia.core.errors import fault_words
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.port import SandboxError
 
@@ -42,7 +43,7 @@ class Note:
             return None
         except (msgspec.DecodeError, OSError) as error:
             raise SandboxError(
-                f"{self._path} cannot be read: {error}.",
+                f"{self._path} cannot be read: {fault_words(error)}.",
                 "It names the snapshot that this conversation's sandbox is restored from.",
                 "Bring it back from a copy, or begin a new conversation.",
             ) from error

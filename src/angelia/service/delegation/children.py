@@ -19,7 +19,7 @@ from angelia.cancellation import cancel_and_wait
 from angelia.core import entry as e
 from angelia.core.asked import asked_by
 from angelia.core.crash import crash_point
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, fault_words
 from angelia.core.ids import CallId, ConversationId, PlaceId
 from angelia.core.principal import ANGELIA
 from angelia.engine.attachments import Place
@@ -306,7 +306,7 @@ class Children:
             changes = await self.sources.copies().changes(child.id, child.terms.name, Path(self.parent.workspace))
         except (AngeliaError, OSError) as error:
             left = self.sources.copies().leave(child.id)
-            why = f"what it changed could not be compared ({error}); its copy stays for a week, in {left}"
+            why = f"what it changed could not be compared ({fault_words(error)}); its copy stays for a week, in {left}"
             return CopyChanges(notes=(why,)), ""
         crash_point("copy.compared")
         if changes.patch is None:

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from angelia.core.crash import crash_point
-from angelia.core.errors import BadInput
+from angelia.core.errors import BadInput, fault_words
 from angelia.service.imports.account import FileVerdict
 from angelia.service.imports.old_home import OldHome, UnreadableFile
 from angelia.service.imports.port import OldAgent
@@ -64,7 +64,7 @@ class SkillTaker:
             try:
                 _write(to, skill)
             except (OSError, BadInput) as error:
-                return FileVerdict.LEFT, f"the skill {path.name} could not be written: {error}"
+                return FileVerdict.LEFT, f"the skill {path.name} could not be written: {fault_words(error)}"
         self.taken += 1
         return FileVerdict.TAKEN, f"the skill {path.name}, which you have not seen"
 

@@ -14,7 +14,7 @@ from angelia.models.port import Credential
 from angelia.service.models.catalog import ModelCatalog
 
 HEAD = ("MODEL", "WINDOW", "TAKES", "$ IN / OUT")
-NONE_FITS = "No model fits. Set a key such as OPENAI_API_KEY or ANTHROPIC_API_KEY, or start Ollama."
+NONE_HERE = "No model can be had. Set a key such as OPENAI_API_KEY or ANTHROPIC_API_KEY, or start Ollama."
 
 Rows = list[tuple[str, ...]]
 
@@ -28,16 +28,22 @@ async def models_to_be_had(catalog: ModelCatalog, words: str) -> tuple[Rows, lis
     wanted = words.lower().split()
     rows: Rows = []
     troubles = []
+    others = False
     for (vendor, _), answer in zip(vendors, answers, strict=True):
         if isinstance(answer, str):
             troubles.append(f"{vendor.name}: {answer}")
             continue
         told = [one for one in answer if all(word in f"{vendor.name}:{one.model}".lower() for word in wanted)]
+        others = others or len(told) < len(answer)
         rows += await asyncio.to_thread(_rows, vendor, told)
     for name in WEIGHTS:
-        if weights_path(name, catalog.weights).is_file() and all(word in f"local:{name}" for word in wanted):
-            rows.append((f"local:{name}", count(MOST_WINDOW), "text only", "free"))
-    return ([HEAD, *rows], troubles) if rows else ([], [NONE_FITS, *troubles])
+        if weights_path(name, catalog.weights).is_file():
+            if all(word in f"local:{name}" for word in wanted):
+                rows.append((f"local:{name}", count(MOST_WINDOW), "text only", "free"))
+            else:
+                others = True
+    none = f"No model here has the words “{words}”. Without words all are listed." if others else NONE_HERE
+    return ([HEAD, *rows], troubles) if rows else ([], [none, *troubles])
 
 
 async def _reachable(catalog: ModelCatalog) -> list[tuple[Vendor, Credential]]:

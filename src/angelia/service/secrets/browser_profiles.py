@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from angelia.browsers.cookies import Cookie
 from angelia.browsers.logins import KeptLogins, SiteStorage
-from angelia.core.errors import BadInput, ConfigError, NotFound
+from angelia.core.errors import BadInput, ConfigError, NotFound, fault_words
 from angelia.service.settings.private_file import write_private
 
 FOLDER = "browser"
@@ -145,7 +145,7 @@ def _read(path: Path) -> KeptProfile:
             raise ConfigError(f"Others could read {path}.", "It holds logins.", f"chmod 600 {path}")
         return msgspec.json.decode(path.read_bytes(), type=KeptProfile)
     except (OSError, msgspec.MsgspecError) as error:
-        raise ConfigError(f"The logins in {path} cannot be read: {error}.") from error
+        raise ConfigError(f"The logins in {path} cannot be read: {fault_words(error)}.") from error
 
 
 def _write(path: Path, profile: KeptProfile) -> None:

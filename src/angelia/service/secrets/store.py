@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.core.errors import BadInput, ConfigError, NotFound
+from angelia.core.errors import BadInput, ConfigError, NotFound, fault_words
 from angelia.policy.spread import SHORTEST
 from angelia.service.secrets.system_keyring import SystemKeyring
 from angelia.service.settings.private_file import write_private
@@ -178,7 +178,7 @@ class SecretStore:
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.MsgspecError) as error:
-            raise ConfigError(f"The secrets in {self.path} cannot be read: {error}.") from error
+            raise ConfigError(f"The secrets in {self.path} cannot be read: {fault_words(error)}.") from error
 
     def _write(self, secrets: dict[str, KeptSecret]) -> None:
         text = msgspec.json.format(msgspec.json.encode(dict(sorted(secrets.items())))).decode()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_origin
 
 from angelia.core.errors import BadInput, ConfigError
 from angelia.service.settings.config import Config, as_one, told
-from angelia.service.settings.faults import known_keys, like, setting_faults, type_of
+from angelia.service.settings.faults import meant_by, setting_faults, type_of
 from angelia.service.settings.private_file import write_private
 from angelia.service.settings.toml_text import origins_in, parse, read_text, value_in
 
@@ -151,12 +151,9 @@ def _typed(key: str, tree: Mapping[str, Any]) -> Any:
     hint = type_of(key.split("."), tree, Config)
     if hint is not None:
         return hint
-    names = known_keys(Config)
-    parent = key.rpartition(".")[0]
-    beside = ", ".join(one for one in names if one.rpartition(".")[0] == parent)
     raise BadInput(
         f"There is no setting {key!r}.",
-        like(key, names) or (f"There are {beside}." if beside else ""),
+        meant_by(tuple(key.split(".")), Config),
         f"`angelia config show` lists them all. {_UNCHANGED}",
     )
 

@@ -102,6 +102,20 @@ def like(name: str, known: Iterable[str]) -> str:
     return f"Did you mean {found[0]}?" if found else ""
 
 
+def meant_by(key: Key, root: type[Struct]) -> str:
+    """What somebody may have meant by a setting that does not exist, or else what there is in its group; may be empty.
+
+    What has names of the person's own (`vendors.NAME`) is like nothing elsewhere.
+    """
+    names = known_keys(root)
+    if key[0] in names and len(key) > 1:
+        described = key[0] == "vendors" and len(key) == 3
+        return f"Here are {', '.join(one.encode_name for one in fields(Vendor))}." if described else ""
+    start = "".join(f"{one}." for one in key[:-1])
+    here = dict.fromkeys(one.removeprefix(start).partition(".")[0] for one in names if one.startswith(start))
+    return like(".".join(key), names) or (f"Here are {', '.join(here)}." if here else "")
+
+
 def takes(hint: Any) -> str:
     """What a setting of this type takes, in words.
 
@@ -143,10 +157,7 @@ def _group(key: Key, value: Any, group: type[Struct], root: type[Struct]) -> Ite
 def _one(key: Key, value: Any, hint: Any, root: type[Struct]) -> Iterator[SettingFault]:
     hint = _plain(hint)
     if hint is None:
-        siblings = [one for one in known_keys(root) if one.rpartition(".")[0] == ".".join(key[:-1])]
-        meant = like(".".join(key), known_keys(root))
-        beside = f"Here are {', '.join(one.rpartition('.')[2] for one in siblings)}." if siblings else ""
-        yield SettingFault(key, "There is no setting of this name.", meant or beside)
+        yield SettingFault(key, "There is no setting of this name.", meant_by(key, root))
     elif key == ("channels",) and isinstance(value, Mapping):
         for name, section in value.items():
             yield from _channel((*key, name), section)

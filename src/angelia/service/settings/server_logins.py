@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from angelia.core.errors import ConfigError
+from angelia.core.errors import ConfigError, fault_words
 from angelia.service.settings.private_file import write_private
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.tools.mcp.logins import StoredLogin
@@ -37,7 +37,8 @@ class ServerLogins:
             return None
         except (OSError, msgspec.MsgspecError) as error:
             raise ConfigError(
-                f"The login in {path} cannot be read: {error}.", then=f"`angelia mcp login {name}` makes another."
+                f"The login in {path} cannot be read: {fault_words(error)}.",
+                then=f"`angelia mcp login {name}` makes another.",
             ) from error
         self._known(login)
         return login

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from angelia.core.errors import ConfigError
+from angelia.core.errors import ConfigError, fault_words
 
 _ASSIGNMENT = r"\s*([\w.\"'-]+\s*=|\[)"
 """A line that is whole by itself: without it, what follows means the same."""
@@ -22,7 +22,9 @@ def read_text(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}.", then="Mend the file, or move it away.") from error
+        raise ConfigError(
+            f"{path} cannot be read: {fault_words(error)}.", then="Mend the file, or move it away."
+        ) from error
 
 
 def parse(text: str) -> tuple[dict[str, Any], list[str]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from angelia.core.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
+from angelia.core.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, fault_words
 
 _NEARLY_NOTHING = 64 * 1024
 """Bytes. SQLite reports some writes to a full disk as plain I/O errors; with less than this free, it is full."""
@@ -77,7 +77,10 @@ def of_os(error: OSError, home: Path) -> StoreError:
         return limited(home)
     if error.errno in _READ_ONLY:
         return read_only(home, error.strerror or str(error))
-    return StoreError(f"A file in {home} cannot be used: {error}.")
+    what = error.filename if isinstance(error.filename, str) else f"A file in {home}"
+    return StoreError(
+        f"{what} cannot be used: {fault_words(error)}.", then="Mend that, or choose another home with ANGELIA_HOME."
+    )
 
 
 def _damaged(home: Path, said: str) -> StoreDamaged:

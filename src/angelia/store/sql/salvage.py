@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from angelia.core import codec
 from angelia.core.entry import AnyFact, ConversationOpened, KeptSums, SystemSaid
-from angelia.core.errors import BadInput, CodecError, NotFound, StoreDamaged
+from angelia.core.errors import BadInput, CodecError, NotFound, StoreDamaged, fault_words
 from angelia.core.ids import ConversationId
 from angelia.store.log.chain import (
     COPIED,
@@ -184,7 +184,7 @@ def _rows_of(path: Path, table: str) -> tuple[list[tuple[object, ...]], str]:
         with closing(connect_to_read(path)) as connection:
             return connection.execute(f"SELECT * FROM {table}").fetchall(), ""  # noqa: S608 - a fixed name
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: names in the file are no text any more
-        return [], f"The table {table} cannot be read: {error}."
+        return [], f"The table {table} cannot be read: {fault_words(error)}."
 
 
 def _put(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[object, ...]]) -> None:

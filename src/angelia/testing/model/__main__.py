@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from angelia.core.errors import UNREADABLE
 from angelia.testing.model.answerers import Answerer, by_replies, echo, instant, name_the_colour, rounds
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.script import ModelScript
@@ -21,9 +22,16 @@ from angelia.testing.model.steps import Speak, Step, load_steps, slowly
 
 def main() -> None:
     """Serve until the pipe on standard input ends (a server never outlives who started it) or a signal comes."""
-    options = _parser().parse_args()
+    parser = _parser()
+    options = parser.parse_args()
     try:
-        asyncio.run(_serve(options))
+        answers = _answers(options)
+    except OSError as error:
+        parser.error(f"{error.filename} cannot be read: {error.strerror}")
+    except UNREADABLE as error:
+        parser.error(f"{options.script or options.by_replies} holds no steps: {error}")
+    try:
+        asyncio.run(_serve(options, answers))
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -84,9 +92,9 @@ def _recorded(answer: Answerer, file: Path) -> Answerer:
     return noted
 
 
-async def _serve(options: argparse.Namespace) -> None:
+async def _serve(options: argparse.Namespace, answers: Answerer | list[Step]) -> None:
     limits = ServerLimits(options.body_limit, options.window, tuple(options.key), tuple(options.wire))
-    answer = _delayed(ModelScript(_answers(options)).step, options)
+    answer = _delayed(ModelScript(answers).step, options)
     answer = _recorded(answer, options.record) if options.record else answer
     async with ModelServer(answer, limits=limits, port=options.port) as server:
         print(server.url, flush=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, fault_words
 
 PACKAGES = {"@whiskeysockets/baileys": "7.0.0-rc14", "qrcode-terminal": "0.12.0"}
 """Pinned: the bridge was written against these types; earlier ones need Git, too."""
@@ -36,7 +36,9 @@ async def install(modules: Path, npm: str = "npm") -> None:
             npm, *words, cwd=modules, stdout=pipe, stderr=asyncio.subprocess.STDOUT
         )
     except OSError as error:
-        raise CannotInstall(f"npm cannot be started: {error}.", then="Install Node 20 or newer, with npm.") from error
+        raise CannotInstall(
+            f"npm cannot be started: {fault_words(error)}.", then="Install Node 20 or newer, with npm."
+        ) from error
     try:
         said, _ = await process.communicate()
     finally:

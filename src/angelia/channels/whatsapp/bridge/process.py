@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from angelia.channels.failures import NotSent
+from angelia.core.errors import fault_words
 from angelia.deadline import within
 
 log = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ class Bridge:
         try:
             return cls(await asyncio.shield(beginning))
         except OSError as error:
-            raise NotSent(f"Node cannot be started: {error}.", then="Install Node 20 or newer.") from error
+            raise NotSent(f"Node cannot be started: {fault_words(error)}.", then="Install Node 20 or newer.") from error
         except asyncio.CancelledError:  # between its start and its pipes it would be left behind
             begun = cls(await beginning)
             begun.kill()
