@@ -15,7 +15,7 @@ from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Trust
 from angelia.tools.mcp.call_person import NOBODY, CallPerson
 from angelia.tools.mcp.connection_state import Connecting, Gone, Ready, State, Waiting
-from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words, leaf
+from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, by_status, in_words, leaf
 from angelia.tools.mcp.logins import LoginEnded, LoginRefused, Returned
 from angelia.tools.mcp.served import Offers
 from angelia.tools.mcp.server import Server, Site
@@ -42,11 +42,14 @@ STEADY_S = 60.0
 _LOGIN = (401, 403)
 
 
-class AwaitedCall(Struct, frozen=True):
-    """A call that waits for its result; `silence` ends it unless something is heard."""
+class AwaitedCall(Struct):
+    """A call that waits for its result; `silence` ends it unless something is heard. `status` is the HTTP status with
+    which its own request was answered, 0 before that and for programs.
+    """
 
     person: CallPerson
     silence: asyncio.Timeout
+    status: int = 0
 
 
 _T = TypeVar("_T")
@@ -79,7 +82,7 @@ class McpConnection:
         self._unwanted = ""
         self._running: list[AwaitedCall] = []
         self._own = ContextVar[AwaitedCall | None](f"call of {server.name}", default=None)
-        self._noticed = TransportTrace()
+        self._noticed = TransportTrace(self._posted)
 
     # -- what others do -----------------------------------------------------------------------------------------
 
@@ -126,8 +129,7 @@ class McpConnection:
         try:
             return await self._called(ready, tool, arguments, show, person)
         except ServerRefused as refused:
-            # Rejected by its front door: the official servers answer 404 or 400 to a session that they do not know.
-            if not (refused.gone or (self._noticed.status in (400, 404) and "session" in refused.said.lower())):
+            if not refused.gone:
                 raise
         await self._end_of(ready)  # it was started anew since: it has forgotten us, and did nothing
         return await self._called(await self._usable(), tool, arguments, show, person)
@@ -237,8 +239,11 @@ class McpConnection:
         ready = await self._usable()
         try:
             async with asyncio.timeout(self.server.seconds) as silence:
-                with self._runs(AwaitedCall(person, silence)):
-                    return await ask(ready.client)
+                with self._runs(AwaitedCall(person, silence)) as running:
+                    try:
+                        return await ask(ready.client)
+                    except ServerRefused as refused:
+                        raise by_status(refused, running.status) from None
         except TimeoutError:
             raise ServerLost(f"gave no sign for {self.server.seconds:g} seconds") from None
 
@@ -292,6 +297,8 @@ class McpConnection:
                     return await call_tool(ready.client, named, arguments, heard, self._elicit)
         except TimeoutError:
             raise ServerLost(f"gave no sign for {seconds:g} seconds and was told to stop") from None
+        except ServerRefused as refused:
+            raise by_status(refused, running.status) from None
         except ServerLost:
             why = await self._end_of(ready)
             if unwanted := self._unwanted:  # it had refused the call for want of the login
@@ -300,17 +307,21 @@ class McpConnection:
             raise ServerLost(why) from None
 
     @contextmanager
-    def _runs(self, running: AwaitedCall) -> Iterator[None]:
+    def _runs(self, running: AwaitedCall) -> Iterator[AwaitedCall]:
         token = self._own.set(running)
         self._running.append(running)
         self._idle.clear()
         try:
-            yield
+            yield running
         finally:
             self._running.remove(running)
             self._own.reset(token)
             if not self._running:
                 self._idle.set()
+
+    def _posted(self, status: int) -> None:
+        if running := self._own.get():
+            running.status = status
 
     def _own_alive(self) -> None:
         if running := self._own.get():
@@ -375,7 +386,7 @@ class McpConnection:
         while not self._leaving.is_set():
             began = time.monotonic()
             self._move(Connecting())
-            self._noticed = TransportTrace()
+            self._noticed = TransportTrace(self._posted)
             try:
                 await self._converse()
                 why = "it has ended"

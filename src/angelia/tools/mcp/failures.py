@@ -20,6 +20,23 @@ class ServerLost(Exception):
     """The connection ended before an answer came: the call may or may not have taken effect."""
 
 
+_NO_ANSWER = "Server returned an error response"
+"""What the library says in the place of an answer that is none of the protocol's: its status is all there is to it."""
+
+
+def by_status(refused: ServerRefused, status: int) -> ServerRefused | ServerLost:
+    """What a refusal is, by the HTTP status that the very request was answered with; 0 for a program.
+
+    The official servers answer 404 or 400 to a session that they do not know. Where the server itself has not answered
+    (a proxy before it says that it is gone, or takes too long), nobody knows what it did.
+    """
+    if status in (400, 404) and "session" in refused.said.lower():
+        return ServerRefused(refused.said, gone=True)
+    if refused.said != _NO_ANSWER or not status:
+        return refused
+    return ServerLost(f"answered with HTTP {status}") if status >= 500 else ServerRefused(f"HTTP {status}", gone=False)
+
+
 def leaf(error: BaseException) -> BaseException:
     """What really went wrong: the first error of a group of groups."""
     while isinstance(error, BaseExceptionGroup):

@@ -47,15 +47,24 @@ class Transports(Struct, frozen=True):
     logins: SiteLogins | None = None
 
 
-class TransportTrace(Struct):
-    """What was noticed on the way: the last HTTP status (0 for none), and the last words of a program that ended."""
+def _unheard(_: int) -> None:
+    return
 
+
+class TransportTrace(Struct):
+    """What was noticed on the way: the last HTTP status (0 for none), and the last words of a program that ended.
+    `posted` is called with the status of what was sent, in the context in which it was.
+    """
+
+    posted: Callable[[int], None] = _unheard
     status: int = 0
     complaint: str = ""
 
-    def answered(self, status: int) -> None:
-        """A site has answered."""
+    def answered(self, method: str, status: int) -> None:
+        """A site has answered a request of this method."""
         self.status = status
+        if method == "POST":
+            self.posted(status)
 
     def complained(self, last: str) -> None:
         """A program has ended."""

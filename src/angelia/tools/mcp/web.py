@@ -21,16 +21,18 @@ async def site(
     to: Site,
     make: Callable[[], Awaitable[httpx2.AsyncClient]],
     headers: Mapping[str, str],
-    answered: Callable[[int], None],
+    answered: Callable[[str, int], None],
 ) -> AsyncIterator[TransportStreams]:
-    """The transport of the site's kind over a client of its own; `answered` hears the status of every response."""
+    """The transport of the site's kind over a client of its own; `answered` hears the method of every request and the
+    status of its response.
+    """
     client = await make()
     client.headers.update(headers)
     client.timeout = httpx2.Timeout(CONNECT_S, read=None)
     stream = StandaloneStream()
 
     async def note(response: httpx2.Response) -> None:
-        answered(response.status_code)
+        answered(response.request.method, response.status_code)
         stream.note(response)
 
     client.event_hooks = {"response": [note]}
