@@ -199,7 +199,7 @@ async def listening(folder: Path, limits: ListenerLimits) -> AsyncIterator[int]:
     port = free_port()
     gateway = Gateway(app.chat_services)
     metrics = Metrics(app.db, lambda: gateway.standings)
-    task = asyncio.create_task(serve(GatewayServer(gateway, "", app.signals, metrics, limits), f"127.0.0.1:{port}"))
+    task = asyncio.create_task(GatewayServer(gateway, "", app.signals, metrics, limits).run(f"127.0.0.1:{port}"))
     try:
         await listens(port, task.done)
         yield port
@@ -245,6 +245,20 @@ async def test_a_signal_that_never_becomes_whole_begins_nothing_and_is_said_in_t
         head = f"POST /in/code HTTP/1.1\r\nHost: x\r\n{FORGED}Content-Length: 100\r\n\r\nabc"
         assert (await told(port, head.encode())) == 408
         assert "a signal to /in/code was refused (408)" in (tmp_path / "home" / "angelia.log").read_text()
+
+
+async def test_what_does_not_arrive_before_the_end_is_refused_and_is_no_fault_in_the_log(tmp_path: Path) -> None:
+    async with listening(tmp_path, ListenerLimits(answered_s=0.01)) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = f"POST /in/code HTTP/1.1\r\nHost: x\r\n{FORGED}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n"
+        writer.write(head.encode())
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 "), "its body is waited for"
+        writer.write(b"abc")
+    async with asyncio.timeout(60):
+        assert (await reader.read()).startswith(b"HTTP/1.1 503 ")
+    await closed(writer)
+    log = tmp_path / "home" / "angelia.log"
+    assert not log.exists() or "ERROR" not in log.read_text()
 
 
 async def test_of_silent_connections_the_oldest_make_room_for_who_speaks(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import httpx2
 import pytest
 
 from angelia.core.errors import AngeliaError
-from angelia.faces.listener.serve import stays_here
-from angelia.faces.mcp.listener import demand_loopback, key_in, serve_http
+from angelia.faces.listener.serve import Scope, Send, serve, stays_here
+from angelia.faces.listener.unfinished import ListenerLimits, Receive
+from angelia.faces.mcp.listener import KeyGuard, demand_loopback, key_in, serve_http
 from angelia.faces.mcp.tools import TOOLS
 from angelia.service.app import App
 from angelia.service.settings.config import load
@@ -73,6 +74,25 @@ async def test_nobody_else_gets_anything(program: Program, at: AskModelAt) -> No
     assert [one.status_code for one in [*refused, *unknown]] == [401] * 7
     assert {one.headers["www-authenticate"] for one in refused} == {"Bearer"}
     assert (elsewhere.status_code, rebound.status_code, foreign.status_code) == (404, 421, 403)
+
+
+async def test_a_client_that_waits_at_the_end_is_let_go_with_an_answer() -> None:
+    asked, port = asyncio.Event(), asyncio.get_running_loop().create_future()
+
+    async def never(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.set()
+        await asyncio.get_running_loop().create_future()
+
+    guard = KeyGuard("own", never, ListenerLimits(answered_s=0))
+    serving = asyncio.create_task(serve(guard, "127.0.0.1:0", begun=port.set_result))
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
+        head = {"authorization": "Bearer own"}
+        waiting = asyncio.create_task(client.get(f"http://127.0.0.1:{await port}/mcp", headers=head))
+        await asked.wait()
+        serving.cancel()
+        await asyncio.wait([serving])
+        await guard.close()
+        assert (await waiting).status_code == 503
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:8790", "192.168.1.4:8790", "[::]:8790", "garden.example:8790", "8790"])

@@ -8,14 +8,14 @@ from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from angelia.core.principal import OWNER
 from angelia.faces.web.api_keys import KeyScope, KeyTerms
-from angelia.faces.web.asgi import server as web_server
 from angelia.faces.web.asgi.guards import RouteGuard
 from angelia.faces.web.asgi.request import RouteRequest, StreamedResponse
 from angelia.faces.web.asgi.routes import Route, Routes
-from angelia.faces.web.asgi.server import WebServer
+from angelia.faces.web.asgi.server import LIMITS, WebServer
 from angelia.store.media.durable import UNFINISHED
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import hang
@@ -108,12 +108,10 @@ async def test_pages_that_look_on_as_angelia_ends_come_to_the_end_of_their_strea
     assert errors_in(tmp_path) == []
 
 
-async def test_what_does_not_arrive_before_the_end_is_refused_with_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(web_server, "ANSWERED_S", 0.01)
+async def test_what_does_not_arrive_before_the_end_is_refused_with_why(tmp_path: Path) -> None:
     async with opened(tmp_path, "http://127.0.0.1:9/v1") as app:
         async with visiting(app) as page:
+            page.door.server.limits = replace(LIMITS, answered_s=0.01)
             (cookie,) = page.client.cookies.items()
             head = {**page.head, "host": page.address.removeprefix("http://"), "cookie": "=".join(cookie)}
             lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())

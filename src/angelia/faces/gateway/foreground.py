@@ -12,7 +12,6 @@ from angelia.channels.health import ConnectionHealth
 from angelia.core.errors import ConfigError
 from angelia.end_signals import asked_to_end
 from angelia.faces.gateway.server import GatewayServer
-from angelia.faces.listener.serve import serve
 from angelia.faces.words.output import Painted, draw, echo
 from angelia.faces.words.paint import Paint, screen
 from angelia.faces.words.widths import table
@@ -111,7 +110,7 @@ async def _listen(app: App, gateway: Gateway) -> asyncio.Task[None] | None:
     token = await app.tokens.read("gateway", settings.token) if settings.token else ""
     metrics = Metrics(app.db, lambda: gateway.standings)
     await metrics.begin()
-    return asyncio.create_task(serve(GatewayServer(gateway, token, app.signals, metrics), settings.listen))
+    return asyncio.create_task(GatewayServer(gateway, token, app.signals, metrics).run(settings.listen))
 
 
 async def _traces(app: App) -> TraceExport | None:

@@ -3,6 +3,7 @@
 import hmac
 import json
 import logging
+from functools import partial
 from typing import Protocol
 from urllib.parse import parse_qsl, quote
 
@@ -11,7 +12,8 @@ from angelia.channels.webhooks import WebHead, WebRequest, WebResponse
 from angelia.core.content import Media
 from angelia.core.errors import AngeliaError
 from angelia.core.text import file_name
-from angelia.faces.listener.serve import Scope, Send
+from angelia.faces.listener.serve import Scope, Send, serve
+from angelia.faces.listener.under_way import UnderWay
 from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
 from angelia.service.chats.gateway import Gateway
 from angelia.service.metrics import MIME, Metrics
@@ -57,11 +59,25 @@ class GatewayServer:
         self._token = token
         self.limits = limits
         self._bodies = UnfinishedBodies(limits)
+        self._under_way = UnderWay()
+
+    async def run(self, listen: str) -> None:
+        """Listen until cancelled; who is being answered then is answered.
+
+        Raises:
+            ConfigError, MissingPart: as `serve`.
+        """
+        try:
+            await serve(self, listen)
+        finally:
+            await self._under_way.end(self.limits.answered_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] != "http":
-            return
+        if scope["type"] == "http":
+            await self._under_way.answer(partial(self._answer, scope, receive), send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].startswith(FILES):
             await self._hand_out(scope, send)
             return

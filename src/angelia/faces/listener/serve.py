@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,6 +12,7 @@ from msgspec import Struct
 from angelia.core.errors import ConfigError, MissingPart
 from angelia.faces.listener.certificate import CertificateFiles, ServedCertificate
 from angelia.faces.listener.connection import bounded
+from angelia.faces.listener.under_way import Send as Send
 from angelia.faces.listener.unfinished import ListenerLimits, Receive
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ MOST_HEAD = 16_384
 """Bytes of a request's line and headers."""
 
 Scope = MutableMapping[str, Any]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class AsgiApp(Protocol):

@@ -34,6 +34,8 @@ class ListenerLimits(Struct, frozen=True):
     """Bytes of all unfinished bodies."""
     connections: int = 256
     """In all; whoever comes then is told 503."""
+    answered_s: float = 2.0
+    """How long a request that is under way as the listener ends may take; then it is told 503."""
 
 
 class _Body:

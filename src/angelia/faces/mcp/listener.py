@@ -4,11 +4,13 @@ import asyncio
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from angelia.core.errors import BadInput
 from angelia.faces.listener.serve import Scope, Send, serve, stays_here
+from angelia.faces.listener.under_way import UnderWay
 from angelia.faces.listener.unfinished import ListenerLimits, Receive
 from angelia.faces.mcp.asks import Asks
 from angelia.faces.mcp.library import mcp_server
@@ -46,6 +48,11 @@ class KeyGuard:
     def __init__(self, key: str, answer: Answer, limits: ListenerLimits) -> None:
         self._key, self._answer = key.encode(), answer
         self.limits = limits
+        self._under_way = UnderWay()
+
+    async def close(self) -> None:
+        """Let go of who is connected: a client keeps a stream open for as long as it runs."""
+        await self._under_way.end(self.limits.answered_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -58,7 +65,7 @@ class KeyGuard:
         elif scope["path"] != PATH:
             await _refuse(send, 404, [])
         else:
-            await self._answer(scope, receive, send)
+            await self._under_way.answer(partial(self._answer, scope, receive), send)
 
 
 async def _refuse(send: Send, status: int, more: list[tuple[bytes, bytes]]) -> None:
@@ -105,8 +112,10 @@ async def serve_http(
     )
     manager = StreamableHTTPSessionManager(library, security_settings=security, session_idle_timeout=3_600)
     answer: Any = manager.asgi_app
+    guard = KeyGuard(key, answer, ListenerLimits(answered_s=0))
     try:
         async with manager.run():
-            await serve(KeyGuard(key, answer, ListenerLimits()), listen, "--http", begun)
+            await serve(guard, listen, "--http", begun)
     finally:
+        await guard.close()
         await asks.close()

@@ -4,11 +4,13 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import aclosing
+from functools import partial
 from urllib.parse import parse_qsl
 
 from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core.errors import AngeliaError
 from angelia.faces.listener.serve import Scope, Send
+from angelia.faces.listener.under_way import UnderWay
 from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
 from angelia.faces.web.access.logins import Logins, cookie_in
 from angelia.faces.web.api_keys import ApiKey, ApiKeys, KeyScope, key_in
@@ -26,11 +28,6 @@ LIMITS = ListenerLimits(stalled_s=60.0, connections=1_200, held=100_000_000)
 """A page holds one or two streams open; what is held of each is what it has not taken yet. A body is read only once its
 sender was let in; a program's may hold several pictures.
 """
-
-ANSWERED_S = 2.0
-"""How long a request that is under way at the end may take; who is not answered by then is told 503."""
-_TOLD_S = 1.0
-"""How long they may take to hear that."""
 
 LOOKED_UP_S = 5.0
 """How often it is looked whether a login still holds by which somebody reads a stream."""
@@ -73,22 +70,14 @@ class WebServer:
         self._logins, self._keys = logins, keys
         self._origins = origins
         self._bodies = UnfinishedBodies(limits)
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._under_way = UnderWay()
         self._watched: dict[asyncio.Task[None], str] = {}
         self._watch: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        own = asyncio.current_task()
-        if scope["type"] != "http" or own is None:
-            return
-        self._under_way.add(own)
-        try:
-            await self._answer(scope, receive, send)
-        except asyncio.CancelledError:
-            return  # by our end: a stream has none of its own then, and ends short
-        finally:
-            self._under_way.discard(own)
+        if scope["type"] == "http":
+            await self._under_way.answer(partial(self._answer, scope, receive), send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
@@ -105,16 +94,11 @@ class WebServer:
 
     async def close(self) -> None:
         """Have each request answered that is under way; nobody comes any more. What waits, or has no end of its own,
-        was told before that it ends: see `ANSWERED_S` for the others.
+        was told before that it ends.
         """
         if self._watch:
             self._watch.cancel()
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=ANSWERED_S)
-        for task in self._under_way:
-            task.cancel()
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=_TOLD_S)
+        await self._under_way.end(self.limits.answered_s)
 
     async def _stream(self, receive: Receive, send: Send, answer: StreamedResponse, request: RouteRequest) -> None:
         """Piece by piece, until it ends, nobody is there to take it, or the login ends by which it was asked for."""

@@ -158,7 +158,7 @@ async def unless_gone(request: RouteRequest, turn: FollowedTurn) -> TurnResult |
         await asyncio.wait([gone, ended], return_when=asyncio.FIRST_COMPLETED)
         return ended.result() if ended.done() else None
     finally:
-        await cancel_and_wait(gone, ended)
+        await cancel_and_wait(gone, None if ended.done() else ended)  # what it failed with is told to who asked
 
 
 async def _gone(request: RouteRequest) -> None:
