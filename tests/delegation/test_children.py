@@ -12,6 +12,9 @@ from angelia.core.content import CallStatus, Media
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER, Principal
 from angelia.policy.approvers import Approvers
+from angelia.sandboxes.port import Unreachable
+from angelia.service.conversation.conversations import Conversations
+from angelia.service.conversation.session import Session
 from angelia.testing.model.steps import Hang, call, calls, say
 from tests.delegation.family import WAIT, by_task, child_log, delegate, family, until, words
 from tests.skills.folders import write_skill
@@ -369,6 +372,32 @@ async def test_children_of_a_conversation_that_was_left_go_on_when_it_is_opened_
         (ended,) = talk.facts(e.WorkEnded)
         assert words(ended) == "Behind the door."
         assert sum(isinstance(fact, e.Delegated) for fact in await child_log(talk)) == 1
+
+
+class LeavesBadly:
+    """What opens and drives conversations, with a sandbox that fails as they are left."""
+
+    def __init__(self, conversations: Conversations) -> None:
+        self.resume, self.employ = conversations.resume, conversations.employ
+        self._leave = conversations.leave
+
+    async def leave(self, session: Session) -> None:
+        """See `ChildHost`."""
+        await self._leave(session)
+        raise Unreachable("The machine does not answer.")
+
+
+async def test_a_child_that_is_left_goes_on_in_the_next_life_though_its_sandbox_fails_then(tmp_path: Path) -> None:
+    script = by_task({"look it up": [Hang()], "Begin": [delegate("look it up"), WAIT]})
+    async with family(tmp_path, script) as (talk, server):
+        children = talk.app.conversations._children(talk.session)
+        children._host = LeavesBadly(talk.app.conversations)
+        await talk.say("Begin.")
+        await server.when(lambda server: len(server.requests) == 3)
+        await talk.app.conversations.leave(talk.session)
+        await talk.session.catch_up()
+        assert not talk.facts(e.WorkEnded)
+        assert not [fact for fact in await child_log(talk) if isinstance(fact, e.TurnClosed)]
 
 
 async def test_what_a_skill_narrows_is_narrow_for_the_helpers_that_are_opened_with_it(

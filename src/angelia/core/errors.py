@@ -135,6 +135,11 @@ class StoreDamaged(StoreError):
     """An integrity check failed."""
 
 
+def passes(error: AngeliaError) -> bool:
+    """Whether it may be over by itself in a while: a full disk, a database that is away. What is done then is done."""
+    return isinstance(error, StoreError) and not isinstance(error, StoreClosed | StoreDamaged)
+
+
 class Fenced(AngeliaError):
     """The lease on this conversation was taken over; nothing was appended."""
 

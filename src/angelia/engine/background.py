@@ -1,19 +1,29 @@
 """What a call left running: its beginning and its end are facts, and the end is told once, whatever dies."""
 
+import asyncio
+import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import assert_never
 
 from msgspec import Struct, structs
 
+from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Text, ToolCall
 from angelia.core.crash import crash_point
 from angelia.core.ending import Answered
+from angelia.core.errors import StoreError, passes
 from angelia.core.ids import CallId, ConversationId, delivery_id
 from angelia.core.text import clean, one_line
 from angelia.engine.log import Log
 from angelia.store.log.lease import Lease
 from angelia.tools.port import ToolOutcome, Work
+
+logger = logging.getLogger("angelia.engine")
+
+_AGAIN_S = 5.0
+"""Seconds until an end that could not be stored is told again."""
 
 
 class ChildEnding(Struct, frozen=True):
@@ -41,6 +51,12 @@ class Background:
         self._work = BackgroundWork()
         self._told = set[CallId]()
         self._changed = changed
+        self._unsaid = dict[CallId, Sequence[e.FilesChanged]]()
+        self._leaving = asyncio.Event()
+
+    def leave(self) -> None:
+        """The conversation is about to be left: what cannot be told now is found by the next life."""
+        self._leaving.set()
 
     def facts(self, call: ToolCall, outcome: ToolOutcome) -> list[e.AnyFact]:
         """What a result says of work, for the commit that holds it. An end that was told is not told again."""
@@ -71,12 +87,35 @@ class Background:
         """A command of the person's own is about to run: whatever dies once this is in the log, its end is told."""
         return e.WorkStarted(call, e.WorkKind.OWN_COMMAND, self._redact(clean(command)), self._life())
 
+    async def ended_in_the_end(self, call: CallId, work: Work, outcome: ToolOutcome, address: e.Address) -> None:
+        """As `ended`, where nobody waits for it: while the store fails, such as on a full disk, it is tried again.
+
+        Raises:
+            StoreError: it was not told, and the conversation is left.
+        """
+        while True:
+            try:
+                return await self.ended(call, work, outcome, address)
+            except StoreError as error:
+                end_if_cancelled()
+                if self._leaving.is_set() or not passes(error):
+                    raise
+                logger.warning("the end of %s in %s is told later: %s", call, self._log.conversation, error)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_AGAIN_S):
+                    await self._leaving.wait()
+            with suppress(StoreError):  # of some failures nobody knows whether it was stored
+                await self._log.refresh()
+
     async def ended(
         self, call: CallId, work: Work, outcome: ToolOutcome, address: e.Address, child: ChildEnding | None = None
     ) -> None:
         """The work that `call` left going on has ended: the model reads it with its next request, and the person is
         told at `address`, unless the running turn waits for this `child`, or it is a command of their own, whose end
         they see where they typed it. Nothing happens where that was told, here or by a result.
+
+        Raises:
+            StoreError: it was not told, and can be told again.
         """
         if call in self._told or self._work.is_over(call, self._log.entries):
             return
@@ -88,7 +127,13 @@ class Background:
         awaited = child is not None and child.awaited
         seen = work.kind is e.WorkKind.OWN_COMMAND
         notices = [] if awaited else [*([] if seen else told), *self.notices(call, outcome, address)]
-        await self._log.append(fact, *self._changed(call), *notices)
+        changed = self._unsaid.pop(call, None) or self._changed(call)
+        try:
+            await self._log.append(fact, *changed, *notices)
+        except StoreError:
+            self._told.discard(call)
+            self._unsaid[call] = changed
+            raise
         crash_point("work.told")
 
 

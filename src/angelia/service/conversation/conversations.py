@@ -446,6 +446,8 @@ class Conversations:
     async def leave(self, session: Session) -> None:
         """Stop driving a conversation and end what runs in its sandbox; an open turn stays open in the log."""
         opened = self._open.get(session.conversation)
+        if opened and opened.workplace:
+            opened.workplace.deps.background.leave()
         if opened and opened.children:
             await opened.children.close()
         if opened and opened.workplace and opened.workplace.hooks:

@@ -277,7 +277,7 @@ def _contexts(
             to_media=to_media,
             take=take,
             most_sent=most_sent,
-            later=lambda work, outcome: background.ended(call.id, work, outcome, address),
+            later=lambda work, outcome: background.ended_in_the_end(call.id, work, outcome, address),
             schedules=made_with.schedules(session),
             submit=submit,
             answer=answer,

@@ -9,17 +9,18 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.cancellation import cancel_and_wait
+from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.asked import asked_by
 from angelia.core.crash import crash_point
-from angelia.core.errors import AngeliaError, fault_words
+from angelia.core.errors import AngeliaError, fault_words, passes
 from angelia.core.ids import CallId, ConversationId, PlaceId
 from angelia.core.principal import ANGELIA
 from angelia.engine.attachments import Place
@@ -27,6 +28,7 @@ from angelia.engine.background import Background, ChildEnding
 from angelia.engine.live import Working
 from angelia.policy.approvers import ApproversOf, nobody
 from angelia.service.conversation.session import Session
+from angelia.service.keep_running import keep_running
 from angelia.service.people.budgets import Budgets
 from angelia.service.settings.config import Config
 from angelia.store.log.transcript import Transcript
@@ -122,9 +124,9 @@ class Children:
                     self._take_up(entry.fact)
                 case e.CancelAsked():
                     for started in self.parent.children:
-                        self._do(self._cancel(started, entry.fact))
+                        self._do(partial(self._cancel, started, entry.fact))
                 case e.ApprovalGiven() | e.ApprovalRefused():
-                    self._do(self._hand_on(entry.fact))
+                    self._do(partial(self._hand_on, entry.fact))
                 case _:
                     pass
 
@@ -132,17 +134,21 @@ class Children:
         if started.child and started.child.copy:
             self._copied[started.call] = started.child.id
         if started.call not in self._tasks:
-            self._tasks[started.call] = task = asyncio.create_task(self._to_its_end(started))
+            name = f"the child {started.call} of {self.parent.conversation}"
+            task = asyncio.create_task(keep_running(name, partial(self._to_its_end, started)))
+            self._tasks[started.call] = task
             task.add_done_callback(lambda _: self._tasks.pop(started.call, None))
 
-    def _do(self, work: Awaitable[None]) -> None:
+    def _do(self, work: Callable[[], Awaitable[None]]) -> None:
         async def done() -> None:
             try:
-                await work
-            except AngeliaError:  # the next life finds in the parent's log what was wanted
+                await work()
+            except AngeliaError as error:
+                if passes(error):
+                    raise
                 logger.exception("a child of %s could not be told", self.parent.conversation)
 
-        task = asyncio.create_task(done())
+        task = asyncio.create_task(keep_running(f"what is told to a child of {self.parent.conversation}", done))
         self._behind.add(task)
         task.add_done_callback(self._behind.discard)
 
@@ -162,9 +168,14 @@ class Children:
     # -- one child ----------------------------------------------------------------------------------------------------
 
     async def _to_its_end(self, started: e.WorkStarted) -> None:
+        """While the store fails, such as on a full disk, neither can it go on nor can its end be told: it waits."""
+        if any(one.call == started.call for one in self.parent.children):
+            await self._tell(started, await self._driven(started))
+
+    async def _driven(self, started: e.WorkStarted) -> str:
+        """Drive it until its turn is closed; returns why it cannot go on, empty if it was."""
         child = started.child
         assert child is not None
-        trouble = ""
         try:
             await self.open(child)
             async with self._free:
@@ -176,15 +187,16 @@ class Children:
                     self._sessions.pop(started.call, None)
                     await self._host.leave(session)
         except AngeliaError as error:
+            end_if_cancelled()  # what failed as it was left is no end of it: it is gone on with
+            if passes(error):
+                raise
             logger.warning("the child %s of %s cannot go on: %s", started.call, self.parent.conversation, error)
-            trouble = str(error)
+            return str(error)
         except Exception:
+            end_if_cancelled()
             logger.exception("the child %s of %s faulted", started.call, self.parent.conversation)
-            trouble = "Something went wrong inside Angelia; the log file says more."
-        try:
-            await self._tell(started, trouble)
-        except AngeliaError:  # it stands in the log without an end, and the next life takes it up
-            logger.exception("the end of the child %s could not be told", started.call)
+            return "Something went wrong inside Angelia; the log file says more."
+        return ""
 
     async def open(self, child: e.Child) -> None:
         """Begin its conversation with its task, unless that is done."""
@@ -322,7 +334,7 @@ class Children:
     def _step(self, name: CallId, entries: Sequence[e.Entry]) -> None:
         session = self._sessions.get(name)
         if session and any(isinstance(entry.fact, e.ApprovalAsked) for entry in entries):
-            self._do(self._put_questions(name, session))
+            self._do(partial(self._put_questions, name, session))
         if session:
             from angelia.service.delegation.words import progress_line
 
@@ -332,6 +344,8 @@ class Children:
         """Put its open questions in the parent's log, each once; hand on what was answered there before. What is asked
         once more, since the call would do something else by now, is another question.
         """
+        if self._sessions.get(name) is not session:
+            return  # it was left meanwhile; who drives it next puts them
         facts = [entry.fact for entry in self.parent.log.entries]
         put = {(fact.call, fact.digest) for fact in facts if isinstance(fact, e.ApprovalAsked)}
         for asked in session.questions():
