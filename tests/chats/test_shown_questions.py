@@ -132,7 +132,7 @@ async def test_where_two_questions_are_open_a_bare_yes_answers_neither(tmp_path:
         assert all("\n\n1. " in text for text in far.texts("7") if "Answer with" in text), "in the question's message"
         for words in ("1", "/approve"):
             await life.says(words)
-        await far.when(lambda far: sum("2 questions are open here" in text for text in far.texts("7")) == 2)
+        await far.when(lambda far: sum("2 open questions here" in text for text in far.texts("7")) == 2)
         assert not [fact for fact in await life.facts() if isinstance(fact, e.ApprovalGiven)]
         questions = [fact for fact in await life.facts() if isinstance(fact, e.ApprovalAsked)]
         second = next(one for one in questions if "b/.env" in one.question)

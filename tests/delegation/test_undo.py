@@ -85,6 +85,6 @@ async def test_while_a_helper_works_nothing_is_taken_back(tmp_path: Path) -> Non
         await talk.say("Begin.")
         assert await talk.ending() == end.Answered()
         await server.when(lambda server: len(server.requests) >= 4)
-        with pytest.raises(BadInput, match="1 things that calls began still go on"):
+        with pytest.raises(BadInput, match="Of what calls began, 1 thing still may change"):
             await undo(talk, "")
         assert (tmp_path / "workspace" / "story.txt").read_text() == "two"

@@ -163,7 +163,7 @@ def test_a_changed_file_is_told_and_asked_about_before_the_next_message_is_read(
             terminal.types("and now?")
             terminal.sees("› and now?")
             terminal.sees("has changed since you trusted it. Trust it as it is now?")
-            terminal.sees("characters that are not seen")
+            terminal.sees("It holds 1 character that cannot be seen")
             terminal.sees("PEAR<U+200B>.")
             terminal.types("y")
             terminal.sees("told the model: The instructions of this folder are new")

@@ -177,7 +177,7 @@ def test_names_that_look_alike_and_letters_that_hide_are_told(place: Place) -> N
     write_skill(mine(place), "tеa", description="Makes tea.")
     shown = place.run("skills", "show", "pdf-tool5").out
     assert "Its name is like that of another skill, pdf-tools" in shown
-    assert "holds 2 characters that are not seen" in shown
+    assert "holds 2 characters that cannot be seen" in shown
     assert "\u202e" not in shown
     assert "cyrillic small letter ie" in place.run("skills", "show", "tеa").out
 

@@ -38,7 +38,7 @@ ANSWERS = (
     ("/sessions", "BEGAN WITH"),
     ("/show", "› Later."),
     ("/view", "No output was cut here"),
-    ("/copy", "There is no block of code in the replies here."),
+    ("/copy", "The replies here have no block of code."),
     ("/schedule", "Nothing is scheduled."),
     ("/remind tomorrow 9:00 the oven", "It is told here, in this conversation."),
     ("/schedule weekdays at 8:00 sum up", "at 08:00 on Monday through Friday"),

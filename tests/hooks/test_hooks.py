@@ -145,7 +145,7 @@ async def test_a_guard_that_refuses_or_breaks_keeps_the_call_from_running_and_th
     ("command", "why"),
     [
         ("/nowhere/at/all", "status 127"),
-        ("sleep 60 & sleep 60", "it was not done after 0.3 seconds"),
+        ("sleep 60 & sleep 60", "it was not done after 0.3 s"),
         ("head -c 200000 /dev/zero", "it wrote more than 65,536 bytes"),
         ("kill -9 $$", "signal 9"),
     ],

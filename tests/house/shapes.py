@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tests.house.sources import Function, Rule, Source, calls, nodes
 
@@ -14,6 +15,12 @@ MOST_FUNCTION_LINES = 60
 MOST_PARAMETERS = 6
 BANNED = {"Manager", "Managers", "Helper", "Helpers", "Util", "Utils", "Handler", "Handlers", "Base"}
 METAPHORS = {"room", "seat", "desk", "bench", "lane", "office", "house", "household", "doorway", "outfit", "parcel"}
+COUNTED = (
+    r" (?:(?:more|earlier|model|new) )?"
+    r"(?:blocks|calls|conversations|days|entries|helpers|lines|messages|notes|questions|replies|steps|things|times|tries"
+    r"|turns)\b"
+)
+"""What is counted in texts; bytes, characters and tokens are measured, and one of them is rare."""
 
 Found = Iterator[tuple[str, str]]
 
@@ -121,7 +128,31 @@ def _claims(function: Function, local: dict[str, Function], seen: frozenset[str]
     )
 
 
+def uncounted(source: Source) -> Found:
+    """Numbers before a plural that may be one, in f-strings. A constant is not, and neither is a branch of `if`."""
+    if source.place.startswith("testing/"):
+        return
+    chosen = {id(one) for node in nodes(source.tree) if isinstance(node, ast.IfExp) for one in ast.walk(node)}
+    for node in nodes(source.tree):
+        if not isinstance(node, ast.JoinedStr) or id(node) in chosen:
+            continue
+        for number, words in pairwise(node.values):
+            if not isinstance(number, ast.FormattedValue) or not isinstance(words, ast.Constant):
+                continue
+            plural = re.match(COUNTED, str(words.value))
+            told = ast.unparse(number.value)
+            if plural and told.rpartition(".")[2] != told.rpartition(".")[2].upper():
+                yield source.place, f"{source.at(number)}: {{{told}}}{plural[0]}"
+
+
 RULES = [
+    Rule(
+        "one of something is told in the singular",
+        OURS,
+        uncounted,
+        "Write {counted(number, 'call')}, of core/counts.py.",
+        ("src/angelia/core/sentences.py", 'def f(steps):\n  return f"Stopped after {steps} model calls."'),
+    ),
     Rule(
         "a file has at most 500 lines",
         ALL,

@@ -114,7 +114,7 @@ async def test_a_list_that_is_refused_while_a_call_runs_ends_no_call_and_is_aske
 
 async def test_a_call_that_stays_silent_is_given_up_and_nobody_knows_what_became_of_it(tmp_path: Path) -> None:
     async with reached(tmp_path, bare(tmp_path), seconds=0.3) as (servers, _):
-        with pytest.raises(ServerLost, match=r"gave no sign for 0\.3 seconds"):
+        with pytest.raises(ServerLost, match=r"gave no sign for 0\.3 s"):
             await only(servers).call("wait", {}, quiet)
         await until(lambda: "notifications/cancelled" in seen(tmp_path))
         assert isinstance(only(servers).state, Ready)

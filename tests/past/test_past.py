@@ -208,7 +208,7 @@ async def test_nothing_found_says_what_was_searched(tmp_path: Path) -> None:
         await talk.ending()
         (fact,) = talk.facts(e.ToolFinished)
         text = "".join(part.text for part in fact.parts if isinstance(part, Text))
-        assert text.startswith("Nothing was found, which proves nothing. Searched: all messages of 1 conversations")
+        assert text.startswith("Nothing was found, which proves nothing. Searched: all messages of 1 conversation")
 
 
 def test_a_person_searches_by_rank(tmp_path: Path) -> None:
@@ -218,4 +218,4 @@ def test_a_person_searches_by_rank(tmp_path: Path) -> None:
         assert ended.code == 0
         assert "you: The plum is ripe." in ended.out
         assert "person: How is it?" in ended.out
-        assert "Searched: all messages of 1 conversations" in ended.err
+        assert "Searched: all messages of 1 conversation" in ended.err

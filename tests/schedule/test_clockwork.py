@@ -155,7 +155,7 @@ async def test_what_was_missed_asleep_is_made_up_for_once_and_told(home: Virtual
     missed = [fact for fact in facts if isinstance(fact, e.OccurrencesMissed)]
     (began,) = (fact for fact in facts if isinstance(fact, e.Occurred))
     assert [fact.why for fact in missed] == ["no clock was running"] * 5
-    assert "5 earlier times were missed" in str(began.parts)
+    assert "Missed before: 5 times;" in str(began.parts)
     assert began.key == f"{name}:{began.due}"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from angelia.core.counts import counted
 from angelia.core.text import clean, one_line, shorten
 
 MOST = 12_000
@@ -74,7 +75,7 @@ class PageLook(Struct, frozen=True):
         for line in lines:
             used += len(line) + 1
             if used > MOST - 200:
-                held.append(f"… {len(lines) - len(held):,} more lines here; ask with `find`, or scroll")
+                held.append(f"… {counted(len(lines) - len(held), 'more line')} here; ask with `find`, or scroll")
                 break
             held.append(line)
         return "\n".join([*above, *held, *below]) or f"(nothing to see{' yet' if self.loading else ''})"
@@ -105,7 +106,7 @@ def found(look: PageLook, wanted: str, most: int = 30) -> str:
     lines = [line.shown() for line in look.lines]
     hits = [number for number, line in enumerate(lines) if pattern.search(line)]
     if not hits:
-        return f"{wanted!r} stands nowhere on this page ({len(lines):,} lines were looked through)."
+        return f"{wanted!r} stands nowhere on this page ({counted(len(lines), 'line')} looked through)."
     kept = sorted({near for hit in hits[:most] for near in (hit - 1, hit, hit + 1) if 0 <= near < len(lines)})
     pieces = [("" if before == number - 1 else "…\n") + lines[number] for before, number in _pairs(kept)]
     more = f"\n… {len(hits) - most:,} more" if len(hits) > most else ""
@@ -133,6 +134,10 @@ def changes(before: PageLook | None, after: PageLook) -> str:
     if not new and not gone:
         return " ".join(["Nothing in view has changed.", *awaited])
     shown = [f"+ {line}" for line in new[:_MOST_CHANGES]]
-    more = [f"… {len(new) - _MOST_CHANGES:,} more new lines; look again for all"] if len(new) > _MOST_CHANGES else []
+    more = (
+        [f"… {counted(len(new) - _MOST_CHANGES, 'more new line')}; look again for all"]
+        if len(new) > _MOST_CHANGES
+        else []
+    )
     went = [f"− {gone:,} {'line that was' if gone == 1 else 'lines that were'} in view before"] if gone else []
     return shorten("\n".join([*shown, *more, *went, *awaited]), MOST)

@@ -7,6 +7,7 @@ import msgspec
 from angelia.context.media_forms import label, size_words
 from angelia.core import entry as e
 from angelia.core.content import Media, Text, ToolCall
+from angelia.core.counts import counted
 from angelia.core.errors import UNREADABLE
 from angelia.core.ids import CallId
 from angelia.core.media_parts import media_parts
@@ -47,7 +48,7 @@ def _messages_after(log: Sequence[e.Entry]) -> dict[int, int]:
 
 def line(media: Media, age: int) -> str:
     """What stands for an aged medium: what it is, how old, and the call that shows it again."""
-    return f'[{label(media)}, {age} messages ago: look_again("{media.blob.sha256[:12]}") shows it]'
+    return f'[{label(media)}, {counted(age, "message")} ago: look_again("{media.blob.sha256[:12]}") shows it]'
 
 
 def shortened_results(log: Sequence[e.Entry], *, keep_newest: int) -> tuple[e.Shortened, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from angelia.context.system_notes import about_files
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
+from angelia.core.counts import counted
 from angelia.core.text import one_line
 
 _LINES = 60
@@ -36,7 +37,9 @@ def outline(log: Sequence[e.Entry], start: int, end: int) -> str:
                 pass
     if len(lines) > _LINES:
         half = _LINES // 2
-        lines = [*lines[:half], f"- ({len(lines) - 2 * half} lines left out)", *lines[-half:]]
+        lines = [*lines[:half], f"- ({counted(len(lines) - 2 * half, 'line')} left out)", *lines[-half:]]
     if tools:
-        lines.append("- Tools used: " + ", ".join(f"{name} {count} times" for name, count in sorted(tools.items())))
+        lines.append(
+            "- Tools used: " + ", ".join(f"{name} {counted(count, 'time')}" for name, count in sorted(tools.items()))
+        )
     return "\n".join(lines)

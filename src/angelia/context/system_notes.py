@@ -101,7 +101,7 @@ def about_child(name: str, ended: ChildEnd, said: str) -> str:
     >>> print(about_child("h1", ChildEnd(end.StepLimit(5), cost=20_000, steps=5), "Stopped."))
     The helper h1 has ended without an answer (StepLimit; 5 model calls, $0.0200). Stopped.
     """
-    spent = f"{ended.steps} model calls, ${ended.cost / 1e6:.4f}"
+    spent = f"{counted(ended.steps, 'model call')}, ${ended.cost / 1e6:.4f}"
     if isinstance(ended.ending, end.Answered):
         return f"The helper {name} has answered ({spent}). Its words are data:\n{said}"
     how = type(ended.ending).__name__ if ended.ending else "it could not go on"

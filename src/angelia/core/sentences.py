@@ -50,7 +50,9 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
         case end.Stalled(seconds=seconds):
             return f"Ended: nothing was heard of it for {_minutes(seconds)}. What was done so far is kept."
         case end.StepLimit(steps=steps):
-            what = f"Stopped after {steps} model calls, the limit for one turn. Everything done so far is kept."
+            what = (
+                f"Stopped after {counted(steps, 'model call')}, the limit for one turn. Everything done so far is kept."
+            )
             return f"{what} {_GO_ON} --max-steps raises the limit."
         case end.BudgetSpent(what=what, spent=spent, cap=cap):
             reached = f"Stopped: {what} reached {spent}, and the cap is {cap}. Everything done so far is kept."
@@ -82,7 +84,8 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
             confused = f"{model} called tools wrongly, {counted(tries, 'time')} in this turn.{_quoted(said)}"
             return f"{confused} Write “continue” to let it try again, or choose another model."
         case end.GoingInCircles(tool=tool, times=times):
-            circles = f"Stopped: the same call of {tool} gave the same result {times} times, even after a reminder."
+            often = counted(times, "time")
+            circles = f"Stopped: the same call of {tool} gave the same result {often}, even after a reminder."
             return f"{circles} Say what to do differently."
         case end.WorkerFailed(worker=worker, fate=fate, said=said):
             return f"{worker} {_FATES[fate]}.{_quoted(said)} {_NOT_AGAIN}"

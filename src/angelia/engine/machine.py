@@ -33,6 +33,7 @@ from msgspec.structs import replace
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
+from angelia.core.counts import counted
 from angelia.core.entry import Payment
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
@@ -415,7 +416,7 @@ def _written_down(message: int, turn: Turn, limits: TurnCaps) -> Effect:
     if message in turn.doubtful:
         return LeaveUnheard(message, _PERHAPS_PAID)
     if 0 < limits.max_crashes <= turn.recordings.get(message, 0):
-        return LeaveUnheard(message, f"{limits.max_crashes} tries came to no end")
+        return LeaveUnheard(message, f"{counted(limits.max_crashes, 'try')} came to no end")
     return Transcribe(message)
 
 

@@ -146,7 +146,7 @@ async def usage(port: CommandPort, _: str) -> CommandTable:
 
 
 def _spent(what: str, spent: Spending) -> tuple[str, ...]:
-    unknown = f"{spent.unpriced} replies without a known price" if spent.unpriced else ""
+    unknown = f"{counted(spent.unpriced, 'reply')} without a known price" if spent.unpriced else ""
     return what, f"{spent.tokens:,} tokens", money(spent.cost) if spent.cost or not unknown else "", unknown
 
 
@@ -421,7 +421,7 @@ def named_question(found: Sequence[OpenQuestion], words: str) -> tuple[OpenQuest
         return found[0], words
     lines = [f"{one.code}  {shown_question(one.asked).title}" for one in found]
     return CommandReply(
-        "\n".join([f"{len(found)} questions are open here. Answer one: /approve CODE or /deny CODE", *lines])
+        "\n".join([f"{counted(len(found), 'open question')} here. Answer one: /approve CODE or /deny CODE", *lines])
     )
 
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from angelia.core.counts import counted
 from angelia.core.visible import visible
 from angelia.service.settings.config import home_folder
 
@@ -39,7 +40,7 @@ class _LogFile(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Append it."""
-        missing = f"({self._missing} lines that belong here could not be written)\n" if self._missing else ""
+        missing = f"({counted(self._missing, 'line')} of this log could not be written)\n" if self._missing else ""
         line = f"{missing}{self.format(record)}\n"
         try:
             with self._path.open("a", encoding="utf-8") as file:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from angelia.core.counts import counted
 from angelia.core.visible import visible
 from angelia.skills.folder import SkillFile
 from angelia.skills.skill import Skill
@@ -99,7 +100,7 @@ def _about_file(file: SkillFile) -> Iterator[str]:
         yield f"{file.path} is no text ({len(file.data):,} bytes): what is in it cannot be shown."
         return
     if hidden := sum(visible(one) != one for one in text.replace("\r\n", "\n")):
-        yield f"{file.path} holds {hidden:,} characters that are not seen; they are shown as signs. Look at it well."
+        yield f"{file.path} holds {counted(hidden, 'character')} that cannot be seen, shown as signs. Look at it well."
     for number, line in enumerate(text.split("\n"), 1):
         for sign, words in _SIGNS:
             if sign.search(line[:2_000]):

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from angelia.core.counts import counted
 from angelia.core.days import DAY_MS
 from angelia.core.ids import short
 from angelia.core.moment import when
@@ -47,7 +48,7 @@ async def _show(rule: Retention, ahead: int) -> None:
     for line in table(rows, screen().columns if sys.stdout.isatty() else 0):
         echo(line)
     if not rows:
-        echo(f"Nothing goes within {ahead} days.")
+        echo(f"Nothing goes within {counted(ahead, 'day')}.")
     for receipt in (await rule.receipts())[-5:]:
         echo(f"Erased on {when(receipt.at)}: {len(receipt.conversations)}.", err=True)
 

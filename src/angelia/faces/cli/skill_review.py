@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from angelia.core.counts import counted
 from angelia.core.ids import short
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
@@ -77,8 +78,8 @@ def _of_proposal(app: "App", one: "WaitingProposal", there: Sequence[JudgedSkill
 
     async def shown(all_of_it: bool) -> None:
         echo(
-            f"Proposed by the model on {when(at.at)}, after a turn of {one.calls} calls in {short(at.conversation)}: "
-            f"“{one.words}”. `angelia show {short(at.conversation)}` shows it."
+            f"Proposed by the model on {when(at.at)}, after a turn of {counted(one.calls, 'call')} "
+            f"in {short(at.conversation)}: “{one.words}”. `angelia show {short(at.conversation)}` shows it."
         )
         if one.outside:
             echo("Words from elsewhere (files, pages, output) were in view when it was written: look for them in it.")

@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
 from angelia.faces.words.output import echo
@@ -72,6 +73,6 @@ def _named(file: PresetFile) -> str:
 
 
 def _remarks(file: PresetFile) -> list[str]:
-    hidden = f"{file.hidden:,} characters of it are not seen, and are written out, such as <U+200B>"
+    hidden = f"{counted(file.hidden, 'character')} of it cannot be seen; written out here, such as <U+200B>"
     found = [*file.remarks, *([hidden] if file.hidden else [])]
     return [*(f"Note: {one}." for one in found), *([""] if found else [])]

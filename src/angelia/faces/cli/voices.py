@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput, NotFound
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
@@ -55,7 +56,7 @@ async def _voices(words: list[str], given: dict[str, Any], *, sample: bool, outp
             echo(told, err=True)
         found = [one for one in known if all(_fits(one, word) for word in words)]
         if known and not found:
-            listed = f"{len(known)} others are listed by `angelia voices`."
+            listed = f"`angelia voices` lists {counted(len(known), 'other')}."
             raise NotFound(f"No voice has the words “{' '.join(words)}”.", then=listed)
         if sample or output:
             return await _sampled(speech, found, output)

@@ -102,7 +102,7 @@ class _Scripts:
         for theirs, ours in pairs:
             self._asked.setdefault(other, set()).add(theirs)
             if not name.startswith(_VENDORED) and ours != _called(other, theirs):
-                raise ValueError(f"{name} calls {theirs} of {other} by another name, which holds in no other module")
+                raise ValueError(f"the other name of {theirs} of {other} in {name} holds in no other module")
             if (lender := self._lies[other]) != script:
                 self._lent.add((script, lender, ours))
 

@@ -133,7 +133,7 @@ def result_in_words(finished: ToolFinished) -> str:
         case CallStatus.OK if len(lines) <= 1 or finished.diffs:
             return one_line(" ".join(lines[:1]), MOST)
         case CallStatus.OK:
-            return f"{len(lines)} lines"
+            return counted(len(lines), "line")
         case CallStatus.ERROR:
             return one_line(" ".join(_ends(lines)), MOST)
         case _:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from angelia.core.content import CallStatus, Text
+from angelia.core.counts import counted
 from angelia.core.entry import ToolFinished
 from angelia.faces.words.transcript_lines import WORTH_TELLING, Tone, TranscriptLine
 
@@ -45,7 +46,9 @@ def failure_lines(output: CallOutput) -> list[TranscriptLine]:
     head = " · ".join(word for word in (output.words, output.ended or str(finished.status), took, count) if word)
     told = [TranscriptLine(Tone.FAILED, head)]
     if len(lines) > LAST:
-        told.append(TranscriptLine(Tone.NOTE, f"{len(lines) - LAST} more lines above · Ctrl-O or /view shows all"))
+        told.append(
+            TranscriptLine(Tone.NOTE, f"{counted(len(lines) - LAST, 'more line')} above · Ctrl-O or /view shows all")
+        )
     return [*told, *([TranscriptLine(Tone.OUTPUT, "\n".join(lines[-LAST:]))] if lines else [])]
 
 
@@ -57,7 +60,7 @@ def own_lines(output: CallOutput, then: str) -> list[TranscriptLine]:
     lines = output.text.split("\n") if output.text.strip() else []
     told = [TranscriptLine(Tone.OUTPUT, "\n".join(lines[-OWN_LINES:]))] if lines else []
     if len(lines) > OWN_LINES:
-        more = f"{len(lines) - OWN_LINES} more lines above · Ctrl-O or /view shows all"
+        more = f"{counted(len(lines) - OWN_LINES, 'more line')} above · Ctrl-O or /view shows all"
         told.insert(0, TranscriptLine(Tone.NOTE, more))
     ended = "" if status is CallStatus.OK else output.ended or str(status)
     return [*told, TranscriptLine(Tone.NOTE, " · ".join(word for word in (ended, then) if word))]
@@ -75,7 +78,9 @@ def cut_diffs(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
         rows = line.text.split("\n")
         if line.tone is Tone.DIFF and len(rows) > DIFF_LINES:
             told.append(TranscriptLine(Tone.DIFF, "\n".join(rows[:DIFF_LINES])))
-            told.append(TranscriptLine(Tone.NOTE, f"{len(rows) - DIFF_LINES} more lines · Ctrl-O or /view shows all"))
+            told.append(
+                TranscriptLine(Tone.NOTE, f"{counted(len(rows) - DIFF_LINES, 'more line')} · Ctrl-O or /view shows all")
+            )
         else:
             told.append(line)
     return told

@@ -1,6 +1,7 @@
 """A question to the person in lines of a terminal: never cut, however long it is."""
 
 from angelia.core.asked import ShownQuestion, shown_question
+from angelia.core.counts import counted
 from angelia.core.entry import ApprovalAsked
 
 _MARGIN = "│ "
@@ -19,4 +20,4 @@ def question_lines(asked: ApprovalAsked) -> str:
 def _once_more(shown: ShownQuestion) -> list[str]:
     if shown.lines <= _SCREEN:
         return []
-    return [f"{shown.title} All of it stands above: {shown.lines:,} lines, {len(shown.whole):,} characters."]
+    return [f"{shown.title} All of it stands above: {counted(shown.lines, 'line')}, {len(shown.whole):,} characters."]

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterator, Sequence
 
+from angelia.core.counts import counted
 from angelia.core.text import one_line
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine
 from angelia.service.skills.seen import JudgedSkill, seen_files
@@ -60,4 +61,4 @@ def _file(now: SeenFile | None, then: SeenFile | None, *, changed: bool, all_of_
     most = len(rows) if all_of_it or (tone is Tone.OUTPUT and now.path in ("SKILL.md", "skill.md")) else SHOWN_LINES
     yield TranscriptLine(tone, "\n".join(rows[:most]) or "(empty)")
     if len(rows) > most:
-        yield TranscriptLine(Tone.NOTE, f"… and {len(rows) - most:,} more lines")
+        yield TranscriptLine(Tone.NOTE, f"… and {counted(len(rows) - most, 'more line')}")

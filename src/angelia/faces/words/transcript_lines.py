@@ -253,7 +253,7 @@ def _gone(fact: e.BytesLetGo | e.WordsErased | e.WorkspaceMoved | e.MessageTaken
 def _child_ended(name: str, came: e.ChildEnd) -> TranscriptLine:
     answered = isinstance(came.ending, end.Answered)
     how = "has answered" if answered else f"has ended without an answer ({type(came.ending).__name__})"
-    calls = "1 model call" if came.steps == 1 else f"{came.steps} model calls"
+    calls = counted(came.steps, "model call")
     words = f"{name} {how if came.ending else 'could not go on'} · {calls} · ${came.cost / 1e6:.4f}"
     return TranscriptLine(Tone.DONE if answered else Tone.FAILED, words)
 

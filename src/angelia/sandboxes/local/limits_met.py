@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from angelia.core.counts import counted
 from angelia.sandboxes.local.resource_limits import MB, LocalSettings
 
 
@@ -46,7 +47,9 @@ class LimitsMet:
         if by_group is not None:
             notes += by_group
         elif more := _killed_for_memory() - self._killed:
-            notes.append(f"While it ran, memory ran out and the kernel ended {more} processes; a command's come first.")
+            notes.append(
+                f"While it ran, memory ran out and the kernel ended {counted(more, 'process')}; a command's come first."
+            )
         return tuple(notes)
 
 

@@ -43,5 +43,5 @@ def pass_at(k: int, tries: int, passed: int) -> float:
         ValueError: fewer tries than `k` were made.
     """
     if not 1 <= k <= tries:
-        raise ValueError(f"pass@{k} cannot be estimated from {tries} tries")
+        raise ValueError(f"pass@{k} cannot be estimated; so many tries were made: {tries}")
     return 1.0 - comb(tries - passed, k) / comb(tries, k)

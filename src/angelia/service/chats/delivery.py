@@ -38,6 +38,7 @@ from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
 from angelia.channels.port import HasProbe, abilities_for, albums_in
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
+from angelia.core.counts import counted
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
 from angelia.core.ids import Clock, DeliveryId, steady_clock
@@ -364,7 +365,7 @@ class _Tries:
                 return Doubt()
             self._failed += 1
             if self._failed >= self._most_tries:
-                return SendFailed(f"{failed} It was tried {self._failed} times.", spent=True)
+                return SendFailed(f"{failed} It was tried {counted(self._failed, 'time')}.", spent=True)
             if isinstance(failed, f.Unsure) and len(self._places) > 1:
                 await self._delivering.rest(pause(self._failed))
                 return Doubt()  # as long as it is in doubt no other joins it, and its key stays the same

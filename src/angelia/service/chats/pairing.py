@@ -17,6 +17,7 @@ from angelia.channels.incoming import Envelope, IncomingMessage
 from angelia.channels.outgoing import OutText
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.counts import counted
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import DeliveryId
 from angelia.core.person_role import PersonRole
@@ -131,7 +132,7 @@ class Strangers:
         over = self._over.pop(door, 0)
         more = len(found) - len(lines)
         lines += [f"and {more} more with a code; `angelia pair` lists them"] if more else []
-        lines += [f"and {over} more messages from strangers, who were given no code"] if over else []
+        lines += [f"and {counted(over, 'more message')} from strangers, without a code"] if over else []
         many = f"{len(found)} people" if len(found) > 1 else "Somebody"
         asks = "ask" if len(found) > 1 else "asks"
         return (

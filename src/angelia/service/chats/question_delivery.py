@@ -11,6 +11,7 @@ from angelia.channels.port import abilities_for
 from angelia.core import entry as e
 from angelia.core.asked import ShownQuestion, shown_question, title_in_markdown
 from angelia.core.content import Content, Media, Text
+from angelia.core.counts import counted
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.text import fenced, literally
 from angelia.service.chats.delivery import NOTICE
@@ -81,7 +82,7 @@ def _takes_files(capabilities: Capabilities) -> bool:
 def _where_it_is(shown: ShownQuestion, capabilities: Capabilities) -> str:
     """What stands in place of the whole. Where no file arrives, neither does anything that could be pressed."""
     if _takes_files(capabilities):
-        return f"All of it, {shown.lines:,} lines, is in the file."
+        return f"All of it, {counted(shown.lines, 'line')}, is in the file."
     size = max(1, len(shown.whole.encode()) // 1000)
     return (
         f"It is too long for this chat: {size:,} kB, more than {MOST_WITHOUT_FILES} messages, and no files go here. "

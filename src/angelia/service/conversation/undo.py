@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
@@ -111,7 +112,7 @@ async def _chosen(undo: UndoServices, session: Session, which: str) -> tuple[int
     running = [begun for begun in session.behind if is_alive(undo.alive, begun.life)]
     if running:
         raise BadInput(
-            f"{len(running)} things that calls began still go on and may change files.",
+            f"Of what calls began, {counted(len(running), 'thing')} still may change files.",
             then="Have them ended first, or leave the conversation and come back.",
         )
     found = await steps_of(undo.store, undo.transcript, session.conversation, session.log.entries)
@@ -329,7 +330,7 @@ def _diff(one: PlannedPath, present: WorkspaceNow) -> list[str]:
     found = unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2)
     lines = [shorten(clean(line), 200) for line in found][2:]
     rest = len(lines) - _MOST_LINES_EACH
-    return [*lines[:_MOST_LINES_EACH], *([f"… ({rest} more lines)"] if rest > 0 else [])]
+    return [*lines[:_MOST_LINES_EACH], *([f"… ({counted(rest, 'more line')})"] if rest > 0 else [])]
 
 
 def _text_before(one: PlannedPath) -> str | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.service.delegation.settings import ChildPreset, DelegationSettings
 from angelia.service.delegation.workers import worker_of, works_elsewhere
@@ -54,7 +55,7 @@ def plan(tasks: Sequence[DelegatedTask], means: Means) -> tuple[Planned, ...]:
     most = means.settings.most
     if means.opened + len(tasks) > most:
         raise BadInput(
-            f"A turn opens at most {most} helpers (delegation.most), and this one has opened {means.opened}.",
+            f"A turn opens at most {counted(most, 'helper')} (delegation.most); opened by this one: {means.opened}.",
             "Nothing was opened.",
             "Do the rest yourself, or with those that run.",
         )

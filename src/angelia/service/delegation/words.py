@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
+from angelia.core.counts import counted
 from angelia.service.delegation.changes import CopyChanges
 from angelia.service.delegation.outcome import ChildOutcome, cost_of, file_line, steps_of
 
@@ -82,5 +83,5 @@ def progress_line(log: Sequence[e.Entry]) -> str:
     steps, cost = steps_of(log), cost_of(log)
     if not steps:
         return "no model call yet"
-    words = ["1 model call" if steps == 1 else f"{steps} model calls", f"${cost / 1e6:.4f}", *calls[-1:]]
+    words = [counted(steps, "model call"), f"${cost / 1e6:.4f}", *calls[-1:]]
     return " · ".join(words)

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.context.media_forms import size_words
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.ids import sortable_id
 from angelia.core.text import clean, one_line
@@ -151,7 +152,7 @@ async def bring_folder(sandbox: Sandbox, source: Path, path: str, told: Told) ->
             done += 1
         await _make(sandbox, [f"{path}/{name}".rstrip("/") for name in empty])
     except SandboxError as error:
-        told_why = f"{error.why} {done} of {len(tree.files)} files are there.".strip()
+        told_why = f"{error.why} {done} of {counted(len(tree.files), 'file')} are there.".strip()
         raise type(error)(error.what, told_why, error.then) from error
     pace.over()
     return Carried(path, done, tree.size, tuple(tree.left))

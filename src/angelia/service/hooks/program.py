@@ -32,7 +32,7 @@ async def run_hook(command: str, told: bytes, seconds: float, folder: Path) -> P
         async with asyncio.timeout(seconds):
             return await _talk(process, told)
     except TimeoutError:
-        raise HookBroke(f"it was not done after {seconds:g} seconds") from None
+        raise HookBroke(f"it was not done after {seconds:g} s") from None
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import BlobRef, Media, MediaKind
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean, one_line
@@ -44,7 +45,7 @@ async def take_conversation(target: ImportTarget, file: TakenFrom, found: OldCon
         return KnownItem()
     entries = await target.transcript.entries(conversation) if before else []
     if any(isinstance(one.fact, e.Opening) and one.fact.address.door != file.agent for one in entries):
-        return LeftItem(f"it went on here since: {len(fresh):,} messages that it went on with there are left")
+        return LeftItem(f"it went on here since; left: {counted(len(fresh), 'message')} that it went on with there")
     brought = sum(len(_pictures(one)) for one in fresh)
     taken = TakenItem("conversation", 0 if before else 1, len(fresh), brought)
     if target.dry:

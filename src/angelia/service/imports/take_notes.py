@@ -4,6 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from angelia.core import entry as e
+from angelia.core.counts import counted
 from angelia.core.entry import NoteScope
 from angelia.core.principal import ANGELIA, OWNER
 from angelia.core.text import clean
@@ -31,7 +32,9 @@ async def take_notes(target: ImportTarget, file: TakenFrom, found: OldNotes, ori
     if not texts:
         return LeftItem("there is no note in it")
     if len(texts) > MOST_NOTES:
-        return LeftItem(f"{len(texts):,} notes would be in it, and {MOST_NOTES} are the most: shorten a copy of it")
+        return LeftItem(
+            f"{counted(len(texts), 'note')} would be in it, and {MOST_NOTES} are the most: shorten a copy of it"
+        )
     while True:  # somebody else may have taken the numbers
         # Looked at before the notes are: another run that takes them in between is then seen here or refused there.
         imported = await target.imports(conversation)

@@ -12,6 +12,7 @@ from angelia.context.prompt.facts import ShownNote
 from angelia.context.prompt.notes import fitting, note_line
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
+from angelia.core.counts import counted
 from angelia.core.entry import NoteKind, NoteScope
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId
@@ -91,7 +92,7 @@ class ConversationNotes:
         words = [word.casefold() for word in re.findall(r"\w+", query)]
         ranked = sorted(found, key=lambda note: (-_in_common(words, note.text), -note.number))
         near = [note for note in ranked if _in_common(words, note.text)][:most]
-        looked = f"{len(found):,} notes that count here were looked at"
+        looked = f"looked at {counted(len(found), 'note')} that count here"
         if not near:
             return f"None holds a word of “{query}”: {looked}."
         return "\n".join([*(note_line(shown(note)) for note in near), f"({looked}.)"])

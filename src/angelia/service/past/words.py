@@ -2,6 +2,7 @@
 
 from datetime import UTC
 
+from angelia.core.counts import counted
 from angelia.core.ids import short
 from angelia.core.moment import when
 from angelia.core.text import one_line
@@ -46,8 +47,8 @@ def searched(found: RankedFound, question: PastQuestion) -> str:
     which = {"people": "people's words", "replies": "your replies", "tools": "results of tools"}
     what = which.get(question.kind, "all messages")
     lines = [
-        f"Searched: {what} of {found.conversations:,} conversations {where}".rstrip()
-        + f"; {found.matches:,} hold one of the words, {len(found.hits)} are shown."
+        f"Searched: {what} of {counted(found.conversations, 'conversation')} {where}".rstrip()
+        + f"; with one of the words: {found.matches:,}; shown: {len(found.hits)}."
     ]
     if found.terms.used:
         lines.append(f"Words: {', '.join(term.text + '…' * term.begins for term in found.terms.used)}.")

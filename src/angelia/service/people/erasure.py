@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core import entry as e
+from angelia.core.counts import counted
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput, NotFound, StoreBusy
 from angelia.core.ids import Clock, ConversationId
@@ -178,8 +179,9 @@ class PersonErasure(Struct, frozen=True):
 def _require_finished(found: FoundPerson) -> None:
     if unfinished := found.unfinished:
         named = ", ".join(unfinished[:_UNFINISHED_NAMED])
+        where = f"{counted(len(unfinished), 'conversation')} of others"
         raise BadInput(
-            f"In {len(unfinished)} conversations of others a turn of theirs is open, or an answer on its way: {named}.",
+            f"In {where} a turn of theirs is open, or an answer on its way: {named}.",
             "What is erased while a model works on it would be asked again.",
             "Let the gateway bring it to its end (`/stop` in the chat ends a turn), or erase the whole conversation "
             "with `angelia delete`. Nothing was erased.",

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.counts import counted
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation
@@ -331,7 +332,7 @@ async def run_facts(
 def _opening_words(schedule: StoredSchedule, due: int, missed: int) -> tuple[Text, ...]:
     said = schedule.scheduled
     at = f"{shown(due, said.zone)} ({said.zone})" if due else "now, asked for by hand"
-    late = f" {missed} earlier times were missed; this is for all of them." if missed else ""
+    late = f" Missed before: {counted(missed, 'time')}; this is for all of them." if missed else ""
     quiet = "" if isinstance(said.when, OneTime) else " If there is nothing worth telling, call stay_silent."
     return (Text(f"[Scheduled for {at}.{late}{quiet}]"), Text(said.text))
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.counts import counted
 from angelia.core.errors import MissingPart, NotFound
 from angelia.core.ids import ConversationId
 from angelia.core.principal import FOLDER, Principal
@@ -143,7 +144,7 @@ class Folders:
             self._told.pop(schedule.id, None)
             return LONGEST_SLEEP_S
         await self._put(schedule.id, replace(state, in_a_row=0))
-        why = f"Each of its last {row} turns left the folder {name} changed, which would begin another one."
+        why = f"Each of its last {counted(row, 'turn')} left the folder {name} changed, which would begin another one."
         await self._services.transcript.append(schedule.id, pause_facts(schedule, why))
         return _ANYWAY_S
 

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from angelia.core.content import Content, Text
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput, MissingPart
 from angelia.core.text import clean, one_line
 from angelia.service.schedule.imap import MOST_HEAD, MOST_MAIL, Mail
@@ -100,7 +101,7 @@ async def mail_parts(services: OutsideServices, mailbox: str, mail: Mail) -> tup
         except BadInput as error:
             parts.append(Text(f"Its file {file.name!r} could not be opened: {error}"))
     if len(read.files) > MOST_FILES:
-        parts.append(Text(f"{len(read.files) - MOST_FILES} more files of it are not here."))
+        parts.append(Text(f"Not here: {counted(len(read.files) - MOST_FILES, 'more file')} of it."))
     return tuple(parts)
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
+from angelia.core.counts import counted
 from angelia.core.crash import crash_point
 from angelia.core.ids import Clock, delivery_id, short
 from angelia.core.principal import Principal
@@ -68,7 +69,7 @@ async def too_much(services: OutsideServices, schedule: StoredSchedule) -> str:
     """Why nothing more of it may begin now; empty where it may."""
     waiting = sum(one.schedule == schedule.id for one in await services.schedules.open())
     if waiting >= MOST_OPEN:
-        return f"{waiting} turns of {short(schedule.id)} are open already."
+        return f"{counted(waiting, 'turn')} of {short(schedule.id)} are open already."
     return await cap_reached(services.schedules, services.budgets, schedule, services.clock())
 
 

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput, ConfigError, NotFound, fault_words
 from angelia.policy.spread import SHORTEST
 from angelia.service.secrets.system_keyring import SystemKeyring
@@ -226,7 +227,7 @@ def _check(handle: str, secret: KeptSecret) -> None:
         raise BadInput(f"{secret.variable!r} is no name of a variable.", then="Such as GITHUB_TOKEN.")
     if secret.variable and secret.kind == "text" and len(secret.value) < SHORTEST:
         raise BadInput(
-            f"It has {len(secret.value)} characters, and one for commands has {SHORTEST} or more.",
+            f"It has {counted(len(secret.value), 'character')}, and one for commands has {SHORTEST} or more.",
             "What a command writes is searched for it, and shorter values are not searched for: they occur by chance.",
         )
     if secret.kind == "code":

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from angelia.core.counts import counted
 from angelia.core.entry import KeptSums
 from angelia.core.errors import BadInput, StoreBusy, StoreDamaged, StoreUnreachable
 from angelia.store.log import projections, word_index
@@ -80,7 +81,7 @@ async def copy_entries(source: LogStore, staged: StagedLog, told: Callable[[str]
         while page := await source.read(partial(_page, after=place)):
             await target.write(partial(take, numbers=target.numbers, page=page))
             place, count = page[-1][0], count + len(page)
-            told(f"{count} of {total} entries")
+            told(f"{count} of {counted(total, 'entry')}")
         await target.write(partial(_take_beside, numbers=target.numbers, beside=await _beside(source)))
         while await target.write(partial(word_index.catch_up, words=target.words)):
             pass

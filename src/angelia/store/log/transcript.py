@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from angelia.core import codec
+from angelia.core.counts import counted
 from angelia.core.days import day_of
 from angelia.core.entry import (
     AnyFact,
@@ -287,7 +288,7 @@ class Transcript:
             raise NotFound(f"There is no conversation “{part}”.", then="`angelia sessions` lists them.")
         if len(found) > 1:
             some = "; ".join(f"{summary.id} ({summary.title})" for summary in found[:5])
-            raise BadInput(f"“{part}” fits {len(found)} conversations: {some}.", then="Give more of the id.")
+            raise BadInput(f"“{part}” fits {counted(len(found), 'conversation')}: {some}.", then="Give more of the id.")
         return found[0].id
 
     async def of_key(self, viewer: Principal, door: str, key: str) -> ConversationId | None:

@@ -2,6 +2,7 @@
 
 from itertools import islice
 
+from angelia.core.counts import counted
 from angelia.core.entry import Diff
 from angelia.core.text import shorten
 
@@ -22,7 +23,7 @@ def diff_text(old: str, new: str) -> str:
     shown = [shorten(line, 200) for line in islice(lines, 2, 2 + MOST_LINES)]
     more = sum(1 for _ in lines)
     if more:
-        shown.append(f"… ({more} more lines of diff)")
+        shown.append(f"… ({counted(more, 'more line')} of diff)")
     return "\n".join(shown)
 
 

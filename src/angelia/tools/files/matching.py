@@ -6,6 +6,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
+from angelia.core.counts import counted
 from angelia.tools.files.text_file import newline_of, with_newlines
 
 _FOLD = str.maketrans(
@@ -86,8 +87,8 @@ def _find(text: str, old: str, new: str, everywhere: bool) -> tuple[str, list[Re
             where = ", ".join(str(_line_at(text, match.start)) for match in matches[:10])
             alike = f" (apart from {overlooked})" if overlooked else ""
             return Unclear(
-                f"the text stands there {len(matches)} times{alike}, at lines {where}. Give more of the text around "
-                f"it, or set replace_all."
+                f"the text stands there {counted(len(matches), 'time')}{alike}, at lines {where}. "
+                f"Give more of the text around it, or set replace_all."
             )
         if matches:
             return overlooked, _apart(matches)

@@ -245,7 +245,7 @@ class McpConnection:
                     except ServerRefused as refused:
                         raise by_status(refused, running.status) from None
         except TimeoutError:
-            raise ServerLost(f"gave no sign for {self.server.seconds:g} seconds") from None
+            raise ServerLost(f"gave no sign for {self.server.seconds:g} s") from None
 
     async def close(self) -> None:
         """Let go of it, and end it if it is a program. What is being called is lost."""
@@ -296,7 +296,7 @@ class McpConnection:
                 with self._runs(running):
                     return await call_tool(ready.client, named, arguments, heard, self._elicit)
         except TimeoutError:
-            raise ServerLost(f"gave no sign for {seconds:g} seconds and was told to stop") from None
+            raise ServerLost(f"gave no sign for {seconds:g} s and was told to stop") from None
         except ServerRefused as refused:
             raise by_status(refused, running.status) from None
         except ServerLost:

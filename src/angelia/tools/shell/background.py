@@ -7,6 +7,7 @@ from signal import Signals
 from typing import BinaryIO, Protocol
 
 from angelia.core.content import CallStatus, Text
+from angelia.core.counts import counted
 from angelia.core.entry import WorkKind
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId
@@ -165,7 +166,7 @@ async def outcome_of(process: Process, context: BlobAccess, *, fresh: str | None
     if kept.lost:
         notes.insert(0, f"[{kept.lost}]")
     if kept.full and fresh is not None and where not in text:
-        notes.append(f"[the whole output, {kept.ends.lines + 1} lines: read {where}]")
+        notes.append(f"[the whole output, {counted(kept.ends.lines + 1, 'line')}: read {where}]")
     good = isinstance(ended, Exit) and ended.status == 0 and not ended.timed_out
     said = "\n".join([text.rstrip() or "(no output)", *notes])
     notices = (*(ended.notices if isinstance(ended, Exit) else ()), *((f"{kept.lost}.",) if kept.lost else ()))

@@ -10,6 +10,7 @@ from msgspec import Struct
 from angelia.acp.lines import TooLong, lines_in
 from angelia.acp.rpc import Peer
 from angelia.cancellation import cancel_and_wait, end_if_cancelled
+from angelia.core.counts import counted
 from angelia.core.ending import WorkerFate
 from angelia.core.errors import UNREADABLE
 from angelia.core.text import clean, one_line
@@ -95,7 +96,9 @@ class Connection:
                 self.peer.receive(line)
             elif self._unreadable > MOST_UNREADABLE:
                 said = one_line(clean(bytes(line).decode("utf-8", "replace")), 200) if isinstance(line, bytes) else ""
-                return Ended(WorkerFate.NONSENSE, f"{self._unreadable} lines were no messages; the last one: {said}")
+                return Ended(
+                    WorkerFate.NONSENSE, f"no messages: {counted(self._unreadable, 'line')}; the last one: {said}"
+                )
         return Ended(WorkerFate.DIED, await self.last_words())
 
     def _count(self, line: bytes | TooLong) -> Ended | None:
@@ -105,7 +108,7 @@ class Connection:
             said = f"one message had {size / 1e6:.0f} MB, and at most {LONGEST_LINE / 1e6:.0f} MB are taken"
             return Ended(WorkerFate.FLOODED, said)
         if self._bytes > MOST_BYTES or self._messages > MOST_MESSAGES:
-            said = f"{self._messages:,} messages with {self._bytes / 1e6:.0f} MB came of nothing"
+            said = f"{counted(self._messages, 'message')} with {self._bytes / 1e6:.0f} MB came of nothing"
             return Ended(WorkerFate.FLOODED, said)
         return None
 

@@ -80,7 +80,8 @@ async def _batch(source: Path, folder: Path, given: dict[str, Any]) -> int:
             code = await _run(app, plan, source, as_json=given["as_json"])
             if left_out:
                 echo(
-                    f"angelia: {len(left_out)} of {len(left_out) + len(tasks)} tasks are left out, see above.", err=True
+                    f"angelia: left out, see above: {len(left_out)} of {counted(len(left_out) + len(tasks), 'task')}.",
+                    err=True,
                 )
             return code
     finally:

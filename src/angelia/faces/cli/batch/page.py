@@ -5,6 +5,7 @@ from html import escape
 from importlib.resources import files
 
 from angelia.context.usage_meter import count
+from angelia.core.counts import counted
 from angelia.core.text import one_line
 from angelia.core.visible import visible
 from angelia.faces.cli.batch.result_words import endings, in_words, interval, no_verdicts, outcome_words, price
@@ -45,7 +46,7 @@ def _text(words: str) -> str:
 
 def _cut(words: str) -> str:
     rest = len(words) - _MOST_TOLD
-    return _text(words) if rest <= 0 else f"{_text(words[:_MOST_TOLD])}\n… {rest:,} more characters"
+    return _text(words) if rest <= 0 else f"{_text(words[:_MOST_TOLD])}\n… {counted(rest, 'more character')}"
 
 
 def _many(number: int, one: str, more: str) -> str:

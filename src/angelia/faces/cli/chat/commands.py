@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 from angelia.core import entry as e
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.ids import NO_KEY, short
 from angelia.core.principal import OWNER
@@ -186,8 +187,8 @@ class TerminalCommandPort:
         if not self._chat.screen.paint.renders:
             raise BadInput("This terminal has no clipboard that a program can write to.", then="/show shows the code.")
         if number > len(found):
-            count = f"There are {len(found)} blocks of code" if found else "There is no block of code"
-            raise BadInput(f"{count} in the replies here.", then="1 is the newest.")
+            count = f"{counted(len(found), 'block')} of code" if found else "no block of code"
+            raise BadInput(f"The replies here have {count}.", then="1 is the newest.")
         code = found[number - 1]
         self._chat.screen.draw(clipboard(code))
         lines = len(code.splitlines())

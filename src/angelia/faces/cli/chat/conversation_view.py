@@ -8,6 +8,7 @@ from pathlib import Path
 from angelia.context.usage_meter import UsageMeter
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
+from angelia.core.counts import counted
 from angelia.core.ids import CallId, DeliveryId, short
 from angelia.core.sentences import sentence
 from angelia.engine.live import Committed, LiveEvent, Writing
@@ -65,7 +66,9 @@ class ConversationView:
         asked = [entry.seq for entry in entries if isinstance(entry.fact, e.UserSaid)]
         first = asked[-RECALLED] if len(asked) >= RECALLED else 0
         if first > 2:
-            older = f"{len(asked) - RECALLED} earlier messages: angelia show {short(self._session.conversation)}"
+            older = (
+                f"{counted(len(asked) - RECALLED, 'earlier message')}: angelia show {short(self._session.conversation)}"
+            )
             self._screen.note(older)
         for entry in entries:
             self.usage_meter.add(entry)

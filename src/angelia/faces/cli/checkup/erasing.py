@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 
+from angelia.core.counts import counted
 from angelia.core.days import DAY_MS
 from angelia.faces.cli.checkup.check_result import CheckResult, broken, well
 from angelia.service.app import App
@@ -15,5 +16,5 @@ async def look_at_erasing(app: App) -> AsyncIterator[CheckResult]:
     if rule.rules:
         found = await rule.over(rule.settings.warn * DAY_MS)
         staying = sum(1 for one in found if one.stays)
-        going = f"{len(found) - staying} to go within {rule.settings.warn} days"
-        yield well("retention", f"conversations: {going}, {staying} stay that would (`angelia retention`)")
+        going = f"{len(found) - staying} to go within {counted(rule.settings.warn, 'day')}"
+        yield well("retention", f"conversations: {going}; kept although it is time: {staying} (`angelia retention`)")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from angelia.core.counts import counted
 from angelia.core.errors import BadInput, MissingPart
 from angelia.core.ids import Clock
 from angelia.faces.web.asgi.request import RequestRefused
@@ -106,12 +107,14 @@ def demand_not_simple(password: str) -> None:
     normal = _normal(password)
     if not LEAST <= len(normal) <= MOST:
         raise BadInput(
-            f"The password has {len(normal)} characters; {LEAST} are the least and {MOST:,} the most.",
+            f"The password has {counted(len(normal), 'character')}; {LEAST} are the least and {MOST:,} the most.",
             "Whoever knows it can do here all that you can.",
             "Five or six words that nobody would put together are easy to type.",
         )
     if len(set(normal)) < _DIFFERENT:
-        raise BadInput(f"The password has {len(set(normal))} different characters; {_DIFFERENT} are the least.")
+        raise BadInput(
+            f"The password has {counted(len(set(normal)), 'different character')}; {_DIFFERENT} are the least."
+        )
 
 
 def _hasher() -> "PasswordHasher":

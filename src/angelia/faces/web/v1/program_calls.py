@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.content import Content, Text, ToolCall
+from angelia.core.counts import counted
 from angelia.core.ids import CallId, ConversationId
 from angelia.engine.calls import HandedOver
 from angelia.engine.state import Turn
@@ -84,7 +85,7 @@ def waits_for(turn: Turn, results: Sequence[ChatMessage]) -> bool:
     if len(calls) < len(waiting) or len(set(calls)) < len(calls):
         raise ApiRefused(
             400,
-            f"The results of {len(waiting)} calls are waited for, and of {len(set(calls))} there is one.",
+            f"The results of {counted(len(waiting), 'call')} are waited for, and of {len(set(calls))} there is one.",
             then="Bring one for each call of the last answer, together.",
             code="missing_results",
         )
