@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager, suppress
@@ -15,6 +16,7 @@ from angelia.channels.webhooks import WebResponse
 from angelia.faces.gateway.server import GatewayServer
 from angelia.faces.listener.connection import bounded
 from angelia.faces.listener.serve import Scope, Send, serve
+from angelia.faces.listener.under_way import UnderWay
 from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
 from angelia.service.app import App
 from angelia.service.chats.gateway import Gateway
@@ -301,6 +303,43 @@ async def test_when_the_listener_ends_idle_connections_end_and_others_with_their
     assert (await slow[0].readuntil(b"ok")).startswith(b"HTTP/1.1 200 ")
     assert await ends(slow[0])
     await closed(*(writer for _, writer in (silent, kept, slow)))
+
+
+class Burst:
+    """Has a thousand pieces at once for somebody who hangs up with the first."""
+
+    limits = ListenerLimits()
+
+    def __init__(self) -> None:
+        self.client, self.sent, self.over = socket.socket(), 0, asyncio.Event()
+        self._under_way = UnderWay()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._under_way.answer(self._answer, send)
+
+    async def _answer(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        self.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.client.close()
+        for _ in range(1000):
+            await send({"type": "http.response.body", "body": b"piece", "more_body": True})
+            self.sent += 1
+        await send({"type": "http.response.body"})
+        self.over.set()
+
+
+async def test_who_hangs_up_in_the_middle_of_an_answer_is_no_line_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server, port = Burst(), asyncio.get_running_loop().create_future()
+    listening = asyncio.create_task(serve(server, "127.0.0.1:0", begun=port.set_result))
+    server.client.connect(("127.0.0.1", await port))
+    server.client.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    async with asyncio.timeout(60):
+        await server.over.wait()
+    listening.cancel()
+    await asyncio.wait([listening])
+    assert (server.sent, caplog.text) == (1000, "")
 
 
 async def test_an_answer_that_nobody_takes_is_ended() -> None:

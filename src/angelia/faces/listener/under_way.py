@@ -17,7 +17,9 @@ class UnderWay:
         self._answering = set[asyncio.Task[Any]]()
 
     async def answer(self, answer: Callable[[Send], Awaitable[None]], send: Send) -> None:
-        """One request, in the task that the server made for it."""
+        """One request, in the task that the server made for it. After each piece of an answer the loop goes round, so
+        that others have their turn, and whoever has gone is known to have gone: each further piece is a warning.
+        """
         own, begun = asyncio.current_task(), False
         assert own is not None
 
@@ -25,6 +27,8 @@ class UnderWay:
             nonlocal begun
             begun = True
             await send(message)
+            if message.get("more_body"):  # the server's own waits only where its buffer is full
+                await asyncio.sleep(0)
 
         self._answering.add(own)
         try:

@@ -125,11 +125,11 @@ class WebDoor:
             await serve(self.server, listen, SETTING, at, reached.front)
         finally:
             await cancel_and_wait(*beside)
+            await self.pushes.close()
             self.conversations.end()
             self._home.events.end()
             await self._live.views.close()
             await self.server.close()
-            await self.pushes.close()
             await self.conversations.close()
 
     async def link(self) -> str:
