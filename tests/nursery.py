@@ -14,6 +14,7 @@ import fcntl
 import gc
 import io
 import os
+import re
 import select
 import signal
 import socket
@@ -73,6 +74,7 @@ WARM = (
 SECONDS = 120.0
 """How long a life may take."""
 _LONGEST = 1 << 17
+_UNSEEN = re.compile(r"never (retrieved|awaited)|[Ee]xception (is )?ignored|Exception in callback|a thread faulted")
 
 
 class Birth(Struct, frozen=True):
@@ -98,6 +100,7 @@ class Child:
 
     def __init__(self, birth: Birth, place: Path, stdin: int, stdout: int | None = None) -> None:
         self.place = place
+        self._home = birth.env.get("ANGELIA_HOME", "")
         told, tell = os.pipe()
         outputs = [os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) for name in ("out", "err")]
         try:
@@ -147,8 +150,16 @@ class Child:
             if not self.ended:
                 os.kill(self.pid, number)
 
+    def over(self, status: int) -> Run:
+        """What it left, when it ended with this status; nothing in it failed of which nobody took notice."""
+        log = Path(self._home, "angelia.log")
+        if self._home and log.exists():
+            unseen = [line for line in log.read_text(errors="replace").splitlines() if _UNSEEN.search(line)]
+            assert not unseen, f"in {log}: {unseen[:5]}"
+        return self.run(status)
+
     def run(self, status: int) -> Run:
-        """What it left, when it ended with this status."""
+        """What there is of it, where it ended with this status."""
         out, err = (self._read(name) for name in ("out", "err"))
         return Run(status, out, err, tuple(self._read("passed").splitlines()))
 
@@ -184,7 +195,7 @@ class LivingChild:
 
     async def ended(self) -> Run:
         """How it ended."""
-        return self._child.run(await self.status)
+        return self._child.over(await self.status)
 
 
 class Nursery:
@@ -226,7 +237,7 @@ async def forked(at: str, argv: Sequence[str], env: Mapping[str, str], entry: st
             child = Child(birth, Path(folder), given)
         try:
             async with asyncio.timeout(SECONDS):
-                return child.run(await child.status())
+                return child.over(await child.status())
         finally:
             child.kill(signal.SIGKILL)
 
@@ -246,7 +257,7 @@ def run_with(birth: Birth, stdin: bytes, seconds: float = SECONDS) -> Run:
         with _fed(stdin) as given:
             child = Child(birth, Path(folder), given)
         try:
-            return child.run(child.wait(seconds))
+            return child.over(child.wait(seconds))
         finally:
             child.kill(signal.SIGKILL)
 

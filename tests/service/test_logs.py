@@ -51,7 +51,7 @@ def test_what_is_secret_is_hidden_in_traces_too(tmp_path: Path) -> None:
 
 
 ALONE = """
-import asyncio, gc, logging, sys
+import asyncio, gc, logging, sys, threading, warnings
 from pathlib import Path
 from angelia.service.logs import log_all, log_to
 
@@ -65,6 +65,16 @@ async def main():
     asyncio.get_running_loop().call_soon(lambda: 1 / 0)
     await asyncio.sleep(0)
     logging.getLogger("some.library").warning("a library is not content")
+    warnings.warn("something is odd", RuntimeWarning)
+    thread = threading.Thread(target=lambda: {}["in a thread"])
+    thread.start()
+    thread.join()
+    Dying()
+    gc.collect()
+
+class Dying:
+    def __del__(self):
+        raise ValueError("at its very end")
 
 log_to(Path(sys.argv[1]), str)
 log_all()
@@ -72,7 +82,7 @@ asyncio.run(main())
 """
 
 
-def test_what_the_event_loop_and_libraries_warn_of_stands_there_and_not_on_the_terminal(tmp_path: Path) -> None:
+def test_what_nobody_waited_for_or_libraries_warn_of_stands_there_and_not_on_the_terminal(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", ALONE, tmp_path / "angelia.log"], capture_output=True, text=True, check=True, timeout=60
     )
@@ -81,3 +91,6 @@ def test_what_the_event_loop_and_libraries_warn_of_stands_there_and_not_on_the_t
     assert "KeyError: 'nobody waited'" in log
     assert "ZeroDivisionError" in log
     assert "a library is not content" in log
+    assert "something is odd" in log
+    assert "KeyError: 'in a thread'" in log
+    assert "ValueError: at its very end" in log

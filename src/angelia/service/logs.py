@@ -1,12 +1,16 @@
 """Where Angelia writes about itself: a file in the home, without message bodies and without secrets."""
 
 import logging
+import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from angelia.core.counts import counted
 from angelia.core.visible import visible
 from angelia.service.settings.config import home_folder
+
+logger = logging.getLogger(__name__)
 
 _MOST_BYTES = 2_000_000
 """A larger file is set aside at the next start, in place of the one before it."""
@@ -53,21 +57,38 @@ class _LogFile(logging.Handler):
 
 def log_to(path: Path, redact: Callable[[str], str]) -> None:
     """Write warnings and worse to `path` from now on; the file begins with the first line."""
-    logger = logging.getLogger("angelia")
-    for old in list(logger.handlers):
-        logger.removeHandler(old)
+    ours = logging.getLogger("angelia")
+    for old in list(ours.handlers):
+        ours.removeHandler(old)
         old.close()
     if path.exists() and path.stat().st_size > _MOST_BYTES:
         path.replace(path.with_suffix(".log.1"))
     handler = _LogFile(path)
     handler.setFormatter(_Redacting(redact))
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
+    ours.addHandler(handler)
+    ours.setLevel(logging.INFO)
+    ours.propagate = False
 
 
 def log_all() -> None:
-    """In a program that is Angelia's alone: what libraries and the event loop warn of goes to the same file, traces of
-    tasks that nobody waited for included. It would stand on the terminal.
+    """In a program that is Angelia's alone: what libraries, the event loop and Python warn of goes to the same file,
+    with the traces of what failed in tasks, threads and finalizers for which nobody waited. It would stand on the
+    terminal.
     """
-    logging.lastResort = logging.getLogger("angelia").handlers[-1]
+    (handler,) = logging.getLogger("angelia").handlers
+    logging.lastResort = handler
+    logging.getLogger("py.warnings").addHandler(handler)
+    logging.captureWarnings(capture=True)
+    if threading.excepthook is threading.__excepthook__:  # whoever runs our commands may have hooks of their own
+        threading.excepthook = _thread_faulted
+    if sys.unraisablehook is sys.__unraisablehook__:
+        sys.unraisablehook = _ignored
+
+
+def _thread_faulted(args: threading.ExceptHookArgs) -> None:
+    name = args.thread.name if args.thread else "of no name"
+    logger.error("a thread faulted: %s", name, exc_info=args.exc_value)
+
+
+def _ignored(args: "sys.UnraisableHookArgs") -> None:
+    logger.error("%s: %r", args.err_msg or "an exception is ignored in", args.object, exc_info=args.exc_value)
