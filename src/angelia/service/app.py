@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,8 +74,6 @@ from angelia.tools.port import Toolset
 from angelia.tools.standalone import Standalone
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     from angelia.sandboxes.undo.mirror import Mirror
     from angelia.service.chats.services import ChatServices
     from angelia.service.chats.voice_answers import VoiceAnswers
@@ -151,7 +150,7 @@ class App:
         self._workplaces, self.conversations = deps.workplaces, Conversations(deps)
         self.upkeep = self._upkeep()
 
-    def _mirror_of(self, session: Session) -> "AbstractAsyncContextManager[Mirror | None]":
+    def _mirror_of(self, session: Session) -> AbstractAsyncContextManager["Mirror | None"]:
         from angelia.service.conversation.undo_elsewhere import mirror_of
 
         return mirror_of(self._workplaces, session)
@@ -492,9 +491,10 @@ class App:
 
     async def close(self) -> None:
         """Stop every conversation and close the store; open turns stay open in the log."""
-        await self.conversations.close()
-        if "speech" in self.__dict__:  # it was used
-            await self.speech.close()
-        await self.model_catalog.close()
-        self.media.close()
-        self.db.close()
+        async with AsyncExitStack() as closing:  # backwards; each is closed, whatever fails before
+            closing.callback(self.db.close)
+            closing.callback(self.media.close)
+            closing.push_async_callback(self.model_catalog.close)
+            if "speech" in self.__dict__:  # it was used
+                closing.push_async_callback(self.speech.close)
+            closing.push_async_callback(self.conversations.close)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from functools import partial
 
@@ -83,16 +83,16 @@ async def run(app: App, only: tuple[str, ...], page: Page | None = None) -> int:
             await membership.hand_over(DRAIN_S)
         await gateway.drain(max(over - time.monotonic(), 0))
     finally:
-        await cancel_and_wait(*behind, *taking_part[1:])
-        if membership is not None:
-            await membership.hand_over(0)
-        await gateway.close()
-        if listening is not None:
-            await cancel_and_wait(listening)
-        if membership is not None:
-            await membership.leave()
-        await cancel_and_wait(*taking_part)
-        await app.close()
+        async with AsyncExitStack() as closing:  # backwards; each is done, whatever fails before
+            closing.push_async_callback(app.close)
+            closing.push_async_callback(cancel_and_wait, *taking_part)
+            if membership is not None:
+                closing.push_async_callback(membership.leave)
+            closing.push_async_callback(cancel_and_wait, listening)
+            closing.push_async_callback(gateway.close)
+            if membership is not None:
+                closing.push_async_callback(membership.hand_over, 0)
+            closing.push_async_callback(cancel_and_wait, *behind, *taking_part[1:])
     echo("Everything is stored; what is open goes on at the next start.")
     return 0
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,9 +129,10 @@ class WebDoor:
             await self.pushes.close()
             self.conversations.end()
             self._home.events.end()
-            await self._live.views.close()
-            await self.server.close()
-            await self.conversations.close()
+            async with AsyncExitStack() as closing:  # backwards; each is closed, whatever fails before
+                closing.push_async_callback(self.conversations.close)
+                closing.push_async_callback(self.server.close)
+                closing.push_async_callback(self._live.views.close)
 
     async def link(self) -> str:
         """An address that logs in whoever opens it, once, within ten minutes."""

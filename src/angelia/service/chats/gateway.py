@@ -5,6 +5,7 @@ import fcntl
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -237,13 +238,16 @@ class Gateway:
 
     async def close(self) -> None:
         """Let go of everything; open turns and queued deliveries are in the store."""
-        await cancel_and_wait(*self._connecting(), self._delivering)
-        await self.chat_sessions.close()  # first: a turn that is cut off still tells its chat's writer
-        await self.dispatcher.close()
-        for line in self._lines.values():
-            await line.channel.close()
-        if self._alone is not None:
-            self._alone.close()
+        async with AsyncExitStack() as closing:  # backwards; each is closed, whatever fails before
+            if self._alone is not None:
+                closing.callback(self._alone.close)
+            for line in self._lines.values():
+                closing.push_async_callback(line.channel.close)
+            closing.push_async_callback(self.dispatcher.close)
+            closing.push_async_callback(
+                self.chat_sessions.close
+            )  # a turn that is cut off still tells its chat's writer
+            await cancel_and_wait(*self._connecting(), self._delivering)
 
     # -- one channel --------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -446,29 +447,35 @@ class Conversations:
     async def leave(self, session: Session) -> None:
         """Stop driving a conversation and end what runs in its sandbox; an open turn stays open in the log."""
         opened = self._open.get(session.conversation)
-        if opened and opened.workplace:
-            opened.workplace.deps.background.leave()
-        if opened and opened.children:
-            await opened.children.close()
-        if opened and opened.workplace and opened.workplace.hooks:
-            await opened.workplace.hooks.turned()
-        await session.close()
-        if opened:
-            if opened.learner:
-                await opened.learner.close()
-                opened.learner = None
-            box, opened.toolbox = opened.toolbox, None
-            if box:  # before the sandbox, in which they work
-                await box.close()
-            if opened.worker:
-                await opened.worker.close()
-            await self._leave_place(opened)
-            opened.prompt = opened.notes = None
-            opened.worker = None
-            opened.skills = opened.children = None
-            opened.presets = None
-            if opened.session is session:  # it may have been opened again meanwhile
-                self._open.pop(session.conversation, None)
+        async with AsyncExitStack() as leaving:  # backwards; each is left, whatever fails before
+            if opened:
+                leaving.callback(self._forget, opened, session)
+                leaving.push_async_callback(self._leave_place, opened)
+                leaving.push_async_callback(self._leave_tools, opened)  # before the sandbox, in which they work
+            leaving.push_async_callback(session.close)
+            if opened and opened.workplace:
+                opened.workplace.deps.background.leave()
+                if opened.workplace.hooks:
+                    leaving.push_async_callback(opened.workplace.hooks.turned)
+            if opened and opened.children:
+                leaving.push_async_callback(opened.children.close)
+
+    def _forget(self, opened: _Open, session: Session) -> None:
+        opened.prompt = opened.notes = None
+        opened.worker = opened.presets = None
+        opened.skills = opened.children = None
+        if opened.session is session:  # it may have been opened again meanwhile
+            self._open.pop(session.conversation, None)
+
+    async def _leave_tools(self, opened: _Open) -> None:
+        if opened.learner:
+            await opened.learner.close()
+            opened.learner = None
+        box, opened.toolbox = opened.toolbox, None
+        if box:
+            await box.close()
+        if opened.worker:
+            await opened.worker.close()
 
     async def _leave_place(self, opened: _Open) -> None:
         place, opened.workplace = opened.workplace, None
@@ -487,7 +494,7 @@ class Conversations:
         return stopped
 
     async def close(self) -> None:
-        """Leave every conversation; open turns stay open in the log."""
-        for session in self.sessions.values():
-            if session.conversation in self._open:  # a parent leaves its children with it
-                await self.leave(session)
+        """Leave every conversation, whatever fails in one of them; open turns stay open in the log."""
+        async with AsyncExitStack() as leaving:
+            for session in reversed(list(self.sessions.values())):
+                leaving.push_async_callback(self.leave, session)  # a child may be left by then, with its parent
