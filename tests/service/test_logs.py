@@ -31,7 +31,7 @@ def test_lines_without_a_folder_fail_nothing_and_are_counted_when_it_is_there_ag
     logger.warning("three")
     logger.warning("four")
     lines = (home / "angelia.log").read_text().splitlines()
-    assert lines[0] == "(2 lines that belong here could not be written)"
+    assert lines[0] == "(2 lines of this log could not be written)"
     assert [re.sub(r".* ", "", line) for line in lines[1:]] == ["three", "four"]
 
 

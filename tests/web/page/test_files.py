@@ -81,7 +81,7 @@ def test_what_is_served_is_put_together_whole() -> None:
             {"js/main.js": 'import { a } from "./b.js";\nconst b = a;', "js/b.js": "export const a = 1;\nconst b = 2;"},
             "is called b",
         ),
-        ({"js/main.js": 'import { a as c } from "./b.js";', "js/b.js": "export const a = 1;"}, "by another name"),
+        ({"js/main.js": 'import { a as c } from "./b.js";', "js/b.js": "export const a = 1;"}, "the other name of a"),
         ({"js/main.js": "const a = () => {} /1/ 2;"}, "a slash after"),
     ],
 )
