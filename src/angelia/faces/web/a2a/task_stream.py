@@ -1,7 +1,8 @@
 """A task as it goes on: how it stands first, then what is added to its answer, then how it ended.
 
 An event's id is how many characters of the answer have been told with it. So it is the same in every life and for every
-reader, and whoever comes again says which was the last (`Last-Event-ID`) and gets the rest, from the log.
+reader, and whoever comes again says which was the last (`Last-Event-ID`) and gets the rest, from the log; or all of it
+once more, in place of what they have, where that may be words of a reply that was lost with a process.
 """
 
 from collections.abc import AsyncGenerator
@@ -21,7 +22,7 @@ from angelia.faces.web.a2a.task_object import (
     words_by_now,
 )
 from angelia.faces.web.v1.chat_completions import BEAT
-from angelia.faces.web.v1.told_words import ToldWords
+from angelia.faces.web.v1.told_words import ToldWords, told_by_now
 from angelia.faces.web.v1.turn import Beat, FollowedTurn
 
 
@@ -31,6 +32,7 @@ async def task_stream(turn: FollowedTurn, call: CallId, origin: str, after: int 
     """
     told = ToldWords()
     place = after or len(words_by_now(turn, turn.result()))
+    lost = 0 if after else len(told_by_now(turn).lost)
     waiting = bool(turn.waits())
     yield _event(call, {"task": task_object(turn, origin, whole=not after)}, place)
     try:
@@ -39,6 +41,9 @@ async def task_stream(turn: FollowedTurn, call: CallId, origin: str, after: int 
                 yield BEAT
                 continue
             told.heard(one)
+            if told.lost[lost:] and place > told.lost[lost]:
+                place = 0
+            lost = len(told.lost)
             if more := told.told[place:]:
                 yield _event(call, _added(turn, more, first=not place), len(told.told))
                 place = len(told.told)

@@ -2,7 +2,8 @@
 
 An event's number is its place in the words: the numbers of what comes before them, then one for each character, then
 those of the end. So it is the same in every life and for every reader, whatever pieces the words came in, and whoever
-says `starting_after` gets the rest, from the log.
+says `starting_after` gets the rest, from the log. Where a reply was lost with the process that heard it, the log has
+none of its words: places after that have higher numbers, and whoever had some of them gets the new reply below.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
@@ -37,7 +38,7 @@ from angelia.faces.web.v1.response_request import (
     messages_in,
     require_possible_response,
 )
-from angelia.faces.web.v1.told_words import ToldWords, told_by_now
+from angelia.faces.web.v1.told_words import ToldWords, apart, told_by_now
 from angelia.faces.web.v1.turn import Beat, FollowedTurn, TurnResult
 from angelia.faces.web.v1.turns import ApiTurns, TurnPlace, key_of, place_in
 from angelia.tools.program.handed_over import offered_tools
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 _KIND = "resp"
 _BEFORE = 4
 """Events before the first character."""
+_LOST = 10_000_000
+"""How much higher numbers are after each reply that was lost: more than any answer has characters."""
 
 
 class ResponseRoutes:
@@ -129,7 +132,7 @@ class ResponseRoutes:
 
     async def _streamed(self, key: ApiKey, turn: FollowedTurn, after: int) -> AsyncGenerator[bytes, None]:
         """What comes after the event of this number."""
-        told = ToldWords()
+        told, reader = ToldWords(), _Reader(after)
         for piece in _since(_before(turn, turn.result()), after):
             yield piece
         opened = False
@@ -143,17 +146,17 @@ class ResponseRoutes:
                     opened = True
                     for piece in _since(_message_begins(turn), after):
                         yield piece
-                if delta := _delta(turn, told.told, after):
-                    after = _BEFORE + len(told.told) - 1
+                if delta := reader.delta(turn, told, told.told):
                     yield _event(delta)
         except AngeliaError as error:
-            yield _event({**error_object(error), "type": "error", "sequence_number": after + 1})
+            yield _event({**error_object(error), "type": "error", "sequence_number": reader.number + 1})
             return
         result = turn.result()
         words = _with_rest(told, turn, result)
         begins = _message_begins(turn) if not opened and (words or not result.handed) else iter(())
-        last = _delta(turn, words, after)
-        for piece in _since(chain(begins, [last] if last else (), _after(turn, result, words)), after):
+        last = reader.delta(turn, told, words)
+        ends = _after(turn, result, words, len(told.lost) * _LOST + _BEFORE + len(words))
+        for piece in chain(_since(begins, after), [_event(last)] if last else (), _since(ends, reader.number)):
             yield piece
         await self._turns.given(key, turn, result.deliveries)
 
@@ -309,19 +312,32 @@ def _message_begins(turn: FollowedTurn) -> Iterator[dict[str, Any]]:
     yield {"type": "response.content_part.added", "sequence_number": 3, **place, "part": _part("")}
 
 
-def _delta(turn: FollowedTurn, words: str, after: int) -> dict[str, Any] | None:
-    """The words after that number, under the number of their last character; None where there are none."""
-    more = words[max(after + 1 - _BEFORE, 0) :]
-    if not more:
-        return None
-    place = {"item_id": _item_id(turn), "output_index": 0, "content_index": 0}
-    number = _BEFORE + len(words) - 1
-    return {"type": "response.output_text.delta", "sequence_number": number, **place, "delta": more, "logprobs": []}
+class _Reader:
+    """Who reads a stream, by the number of the last event that they had."""
+
+    def __init__(self, after: int) -> None:
+        self.number = after
+        self._lost, place = divmod(max(after, 0), _LOST)
+        self._had, self._below = max(place + 1 - _BEFORE, 0), False
+
+    def delta(self, turn: FollowedTurn, told: ToldWords, words: str) -> dict[str, Any] | None:
+        """What they have not had of these words, under the number of its last character; None where that is nothing."""
+        if len(told.lost) > self._lost:
+            self._below = self._below or self._had > told.lost[self._lost]
+            self._had, self._lost = min(self._had, told.lost[self._lost]), len(told.lost)
+        more = words[self._had :]
+        if not more:
+            return None
+        below, self._below, self._had = self._below, False, len(words)
+        self.number = self._lost * _LOST + _BEFORE + len(words) - 1
+        delta = {"delta": apart(more) if below else more, "logprobs": []}
+        place = {"item_id": _item_id(turn), "output_index": 0, "content_index": 0}
+        return {"type": "response.output_text.delta", "sequence_number": self.number, **place, **delta}
 
 
-def _after(turn: FollowedTurn, result: TurnResult, words: str) -> Iterator[dict[str, Any]]:
+def _after(turn: FollowedTurn, result: TurnResult, words: str, first: int) -> Iterator[dict[str, Any]]:
     whole = response_object(turn, result, words)
-    numbers = count(_BEFORE + len(words))
+    numbers = count(first)
     for event in _ends(turn, whole, words):
         yield {"sequence_number": next(numbers), **event}
 

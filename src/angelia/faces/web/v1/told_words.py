@@ -15,12 +15,18 @@ class ToldWords:
 
     Words are told while they are written, before anybody knows whether they become the answer. Where a reply was cut
     and is made anew, the new one is told whole, below what had come: a stream takes nothing back.
+
+    `told` are those of the log, and of the reply that is being written. `lost` are the places in it from which on
+    others were told once, of replies that were lost with the process that heard them; oldest first.
     """
 
     def __init__(self) -> None:
         self.told = ""
+        self.lost: list[int] = []
         self._reply = ""
         self._goes_on = True
+        self._begun: tuple[int, bool] | None = None
+        self._below = False
 
     def heard(self, event: Wrote | e.Entry) -> str:
         """One more thing that happened in the turn."""
@@ -32,8 +38,16 @@ class ToldWords:
         return self._tell(text)
 
     def stored(self, fact: e.AnyFact) -> str:
-        """A reply is whole, or was given up."""
+        """A reply is whole, or was given up, or lost: another one is asked for, or the turn over, and none has come."""
+        begun, self._begun = self._begun, None
         match fact:
+            case e.ModelAsked():
+                self._lose(begun)
+                self._begun = len(self.told), self._goes_on
+                return ""
+            case e.TurnClosed():
+                self._lose(begun)
+                return ""
             case e.ModelSaid(stop=stop):
                 whole, reply = words_of(fact), self._reply
                 if whole.startswith(reply):
@@ -50,6 +64,7 @@ class ToldWords:
                 self._reply = ""
                 return more
             case _:
+                self._begun = begun
                 return ""
 
     def rest(self, words: str, log: Sequence[e.Entry]) -> str:
@@ -61,20 +76,35 @@ class ToldWords:
         self._goes_on = False
         return self._tell(words.removeprefix(shown).lstrip("\n") if shown else words)
 
+    def _lose(self, begun: tuple[int, bool] | None) -> None:
+        if begun is None:
+            return
+        place, self._goes_on = begun
+        self.lost.append(place)
+        self._below = bool(self._reply)
+        self.told = self.told[:place]
+        self._reply = ""
+
     def _tell(self, text: str) -> str:
         if not text:
             return ""
         more = text if self._goes_on or not self.told else _APART + text
         self._goes_on = True
         self.told += more
-        return more
+        below, self._below = self._below, False
+        return apart(more) if below else more
+
+
+def apart(words: str) -> str:
+    """Words as they stand below others."""
+    return words if words.startswith(_APART) else _APART + words
 
 
 def told_by_now(turn: FollowedTurn | StoredTurn) -> ToldWords:
     """What a stream would have told of a turn by now, from the log alone; what it ended with is not added."""
     told = ToldWords()
     for entry in turn.entries[turn.seq :]:
+        told.stored(entry.fact)
         if isinstance(entry.fact, e.TurnClosed | e.CallsHandedOver):
             break
-        told.stored(entry.fact)
     return told
