@@ -40,6 +40,7 @@ async def test_a_tree_shows_each_helper_with_its_state_and_what_it_has_cost(tmp_
             ("  h1", "Answered", "2", "look"),
             ("  h2", "works", "1", "hang"),
         ]
+        assert [row[4] for row in shown[:2]] == ["unknown", "unknown"]  # nobody knows this model's price
 
 
 async def test_a_conversation_is_deleted_with_those_that_worked_for_it(tmp_path: Path) -> None:

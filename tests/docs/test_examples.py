@@ -180,6 +180,11 @@ def told(lines: str) -> list[str]:
     return blurred.replace(MODEL, "openai-chat:scripted").splitlines()
 
 
+def names_in(line: str) -> list[str]:
+    """What a fact is written with."""
+    return list(json.loads(line)["fact"])
+
+
 def test_the_tour_shows_what_the_program_prints(tmp_path: Path) -> None:
     steps = load_steps(block_of("docs/tour.md", "json").text.encode())
     shown = "".join(block.text for block in blocks("jsonl") if block.document == "docs/tour.md")
@@ -188,6 +193,7 @@ def test_the_tour_shows_what_the_program_prints(tmp_path: Path) -> None:
         asked = place.ask("--json", "Which bed brought more?")
         again = place.ask("Which bed brought more?")
     assert told(shown) == told(asked.out)
+    assert [names_in(line) for line in shown.splitlines()] == [names_in(line) for line in asked.out.splitlines()]
     readme = block_of("docs/how-to/use-in-the-terminal.md", "console", 'ask "Which bed brought more?"').text
     slow = re.compile(r" · [\d.]+ s(?= ·|$)")  # what took long says so, on a machine that is busy
     assert readme.splitlines()[1:] == [slow.sub("", line) for line in (again.err + again.out).splitlines()]

@@ -103,6 +103,15 @@ def test_a_home_within_a_file_is_said_in_words(tmp_path: Path) -> None:
     assert "Errno" not in ended.err
 
 
+@pytest.mark.parametrize("asking", [["backup", "--passphrase"], ["channels", "add", "telegram"]])
+def test_a_question_that_nobody_is_there_to_answer_is_said(tmp_path: Path, asking: list[str]) -> None:
+    (work := tmp_path / "work").mkdir()
+    ended = Place(tmp_path / "home", work).run(*asking)
+    assert ended.code == 130
+    assert ended.err.endswith("angelia: This was asked, and nobody is here to answer. Nothing more was done.\n")
+    assert "Warning" not in ended.err
+
+
 def shell(place: Place, line: str) -> "subprocess.CompletedProcess[str]":
     """A line of a shell in which `angelia` is the program."""
     function = f'angelia() {{ {shlex.quote(sys.executable)} -P -m angelia "$@"; }}; {line}'

@@ -1,6 +1,7 @@
 """One driver at a time, in this process and across processes."""
 
 import asyncio
+import os
 import signal
 import sqlite3
 from collections.abc import Iterator
@@ -32,6 +33,12 @@ def children() -> Iterator[list[Child]]:
 async def test_a_second_driver_is_told_who_drives(db: Database, conversation: ConversationId) -> None:
     await acquire(db, conversation, "the terminal")
     with pytest.raises(HeldElsewhere, match=r"the terminal \(process \d+\) is working on this conversation"):
+        await acquire(db, conversation, "the gateway")
+
+
+async def test_a_name_that_has_its_process_is_told_with_it_once(db: Database, conversation: ConversationId) -> None:
+    await acquire(db, conversation, f"terminal, process {os.getpid()}")
+    with pytest.raises(HeldElsewhere, match=rf"^terminal, process {os.getpid()} is working on this conversation"):
         await acquire(db, conversation, "the gateway")
 
 

@@ -669,6 +669,10 @@ class Payment(Struct, frozen=True, forbid_unknown_fields=True):
     cost: int = 0
 
 
+NO_PAYMENT = Payment()
+"""Nobody is paid. A fact that holds this very one is written without it."""
+
+
 class ToolStarted(Fact, frozen=True):
     """A call is about to run. A `replayable` one may simply be run again after a crash.
 
@@ -677,7 +681,7 @@ class ToolStarted(Fact, frozen=True):
 
     call: CallId
     replayable: bool = False
-    may_cost: Payment = Payment()
+    may_cost: Payment = NO_PAYMENT
 
 
 class JobSubmitted(Fact, frozen=True):
@@ -705,7 +709,7 @@ class ToolFinished(Fact, frozen=True):
     full: BlobRef | None = None
     diffs: tuple[Diff, ...] = ()
     digest: str = ""
-    paid: Payment = Payment()
+    paid: Payment = NO_PAYMENT
     skill: UsedSkill | None = None
 
 
@@ -771,7 +775,7 @@ class SpeechMade(Fact, frozen=True):
     replies: tuple[int, ...]
     media: Media | None = None
     why: str = ""
-    paid: Payment = Payment()
+    paid: Payment = NO_PAYMENT
 
 
 class LetGo(Struct, frozen=True, forbid_unknown_fields=True):

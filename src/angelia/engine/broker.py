@@ -42,7 +42,6 @@ Record = Callable[[e.AnyFact], Awaitable[object]]
 Changed = Callable[[CallId], Sequence[e.FilesChanged]]
 """What is told of files that a call has changed, once."""
 
-_NOTHING = e.Payment()
 
 _STOPPED = "Stopped before it was finished, by the person or because Angelia was closed. Part of it may have happened."
 
@@ -280,7 +279,7 @@ class Broker:
         return [fact, *self._deps.changed(call.id), *self._deps.background.facts(call, outcome), *sent, *told]
 
 
-def finished(call: ToolCall, status: CallStatus, said: str, owed: e.Payment = _NOTHING) -> e.ToolFinished:
+def finished(call: ToolCall, status: CallStatus, said: str, owed: e.Payment = e.NO_PAYMENT) -> e.ToolFinished:
     """A result without a run, or of one whose end nobody heard: then with what may be owed for it."""
     parts = (Text(clean(said)),)
     return e.ToolFinished(call.id, status, parts, digest=_outcome_digest(call, status, parts), paid=owed)

@@ -31,7 +31,7 @@ class Started(Struct, frozen=True):
     """
 
     replayable: bool
-    may_cost: e.Payment = e.Payment()
+    may_cost: e.Payment = e.NO_PAYMENT
     submitted: bool = False
     asks: AsksMeanwhile | None = None
 

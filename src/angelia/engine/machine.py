@@ -34,7 +34,7 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
 from angelia.core.counts import counted
-from angelia.core.entry import Payment
+from angelia.core.entry import NO_PAYMENT, Payment
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.engine.calls import Asked, Declined, HandedOver, OpenCall, Started, runnable
@@ -81,7 +81,7 @@ class Settle(Struct, frozen=True):
     calls: tuple[CallId, ...]
     status: CallStatus
     why: str
-    owed: Payment = Payment()
+    owed: Payment = NO_PAYMENT
 
 
 class UseRemedy(Struct, frozen=True):

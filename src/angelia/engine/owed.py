@@ -21,7 +21,7 @@ def may_cost(effects: Sequence[Effect]) -> e.Payment:
                 return e.Payment(to, cost)
             case _:
                 pass
-    return e.Payment()
+    return e.NO_PAYMENT
 
 
 def owed_in_words(owed: e.Payment) -> str:

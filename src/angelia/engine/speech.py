@@ -47,7 +47,7 @@ class AnswerSpeaker(Struct, frozen=True):
     @property
     def owed(self) -> e.Payment:
         """What may have to be paid where nobody hears how it ends."""
-        return e.Payment(self.name, self.may_cost) if self.may_cost else e.Payment()
+        return e.Payment(self.name, self.may_cost) if self.may_cost else e.NO_PAYMENT
 
 
 def words_before(log: Sequence[e.Entry]) -> str:

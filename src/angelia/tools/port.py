@@ -6,7 +6,18 @@ from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
 from msgspec import Raw, Struct
 
 from angelia.core.content import BlobRef, CallStatus, Content, Media
-from angelia.core.entry import Address, Child, Diff, Entry, NoteKind, NoteScope, Payment, UsedSkill, WorkKind
+from angelia.core.entry import (
+    NO_PAYMENT,
+    Address,
+    Child,
+    Diff,
+    Entry,
+    NoteKind,
+    NoteScope,
+    Payment,
+    UsedSkill,
+    WorkKind,
+)
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
 from angelia.sandboxes.egress.addresses import Addresses
@@ -84,7 +95,7 @@ class ToolOutcome(Struct, frozen=True):
     opens: tuple[Child, ...] = ()
     ended: CallId = CallId("")
     notices: tuple[str, ...] = ()
-    paid: Payment = Payment()
+    paid: Payment = NO_PAYMENT
     skill: UsedSkill | None = None
 
 
@@ -328,7 +339,7 @@ class PastFound(Struct, frozen=True):
     """What a search of earlier conversations is told as, and what it cost, where a model ordered what was found."""
 
     text: str
-    paid: Payment = Payment()
+    paid: Payment = NO_PAYMENT
 
 
 class PastAccess(Protocol):

@@ -153,7 +153,9 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except click.exceptions.Exit as leave:
         return leave.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as left:
+        if isinstance(left, click.Abort) and not sys.stdin.isatty():
+            echo("\nangelia: This was asked, and nobody is here to answer. Nothing more was done.", err=True)
         return 130
     except Exception as error:  # noqa: BLE001 - the last line of defence: a person gets a sentence and a code
         return _told(error)

@@ -40,15 +40,15 @@ async def _list(within: int | None, given: dict[str, Any]) -> int:
 
 async def _show(rule: Retention, ahead: int) -> None:
     if not rule.rules:
-        echo("Every conversation is kept. To erase those that nobody has used for so long: `retention.days` in the")
-        echo("settings, or by the door at which they began, `retention.doors`.")
+        kept = "Every conversation is kept. To erase those that nobody has used for so long: `retention.days` in the "
+        echo(f"{kept}settings, or by the door at which they began, `retention.doors`.")
         return
     found = await rule.over(ahead * DAY_MS)
     rows = [_row(one, rule.clock()) for one in found]
     for line in table(rows, screen().columns if sys.stdout.isatty() else 0):
         echo(line)
     if not rows:
-        echo(f"Nothing goes within {counted(ahead, 'day')}.")
+        echo(f"Nothing goes {'within ' + counted(ahead, 'day') if ahead else 'now'}.")
     for receipt in (await rule.receipts())[-5:]:
         echo(f"Erased on {when(receipt.at)}: {len(receipt.conversations)}.", err=True)
 

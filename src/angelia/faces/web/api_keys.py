@@ -79,15 +79,15 @@ class ApiKeys:
         """
         if not _NAME.fullmatch(name):
             raise BadInput(f"{name[:60]!r} is no name of a key.", "Up to 40 of a-z, 0-9, - and _, such as open-webui.")
-        if any(key.name == name for key in await self.list()):
+        secret = _BEGINNING + secrets.token_urlsafe(32)
+        key = ApiKey(name, scope, self._clock(), terms.max_cost, terms.day_cost, terms.folder, terms.preset)
+        stored = msgspec.json.encode(key).decode()
+        if not await self._key_value.add(_PREFIX + _hash(secret), stored, _PREFIX, lambda kept: _named(kept) == name):
             raise BadInput(
                 f"There is a key {name} already.",
                 "Its secret cannot be shown again.",
                 f"`angelia web keys remove {name}` ends it; what was said under it is the next key's of this name.",
             )
-        secret = _BEGINNING + secrets.token_urlsafe(32)
-        key = ApiKey(name, scope, self._clock(), terms.max_cost, terms.day_cost, terms.folder, terms.preset)
-        await self._key_value.put(_PREFIX + _hash(secret), msgspec.json.encode(key).decode())
         return secret
 
     async def list(self) -> list[ApiKey]:
@@ -96,16 +96,16 @@ class ApiKeys:
         return sorted(found, key=lambda key: key.name)
 
     async def remove(self, name: str) -> None:
-        """It opens nothing from now on.
+        """It opens nothing from now on, and neither does another of its name, which a home may have from before.
 
         Raises:
             NotFound: there is none of this name.
         """
-        for stored, kept in await self._key_value.all(_PREFIX):
-            if msgspec.json.decode(kept, type=ApiKey).name == name:
-                await self._key_value.forget(stored)
-                return
-        raise NotFound(f"There is no key {name[:60]!r}.", then="`angelia web keys` lists them.")
+        ended = [stored for stored, kept in await self._key_value.all(_PREFIX) if _named(kept) == name]
+        for stored in ended:
+            await self._key_value.forget(stored)
+        if not ended:
+            raise NotFound(f"There is no key {name[:60]!r}.", then="`angelia web keys` lists them.")
 
     async def known(self, secret: str) -> ApiKey | None:
         """The key that a program sent; None if it is none."""
@@ -117,6 +117,10 @@ class ApiKeys:
         if principal.door != KEY:
             return None
         return next((key for key in await self.list() if key.principal == principal), None)
+
+
+def _named(kept: str) -> str:
+    return msgspec.json.decode(kept, type=ApiKey).name
 
 
 def _hash(secret: str) -> str:

@@ -169,9 +169,18 @@ def asked(question: str, *, usual: str = "", hidden: bool = False, err: bool = F
     """Ask the person for a line; `usual` is what an empty one means."""
     import click
 
-    usual = visible(usual)
+    usual, hidden = visible(usual), hidden and _has_terminal()
     typed = click.prompt(visible(question), default=usual, show_default=bool(usual), hide_input=hidden, err=err)
     return str(typed)
+
+
+def _has_terminal() -> bool:
+    """Whether there is one whose echo can be switched off; without it a line is read that was piped in."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return sys.stdin.isatty()
+    return True
 
 
 def chosen(question: str, among: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from angelia.context.usage_meter import UsageMeter
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Media, Text
@@ -62,6 +63,23 @@ def _paid(fact: e.AnyFact) -> int:
             return cost
         case _:
             return 0
+
+
+def unpriced_in(log: Sequence[e.Entry]) -> int:
+    """How many of a conversation's own payments have no known price."""
+    return UsageMeter(log).unpriced
+
+
+def cost_words(cost: int, unpriced: int) -> str:
+    """Millionths of a US dollar, of which so many payments are not known.
+
+    >>> cost_words(20_000, 0), cost_words(0, 3), cost_words(20_000, 1)
+    ('$0.0200', 'unknown', '$0.0200 + ?')
+    """
+    known = f"${cost / 1e6:.4f}"
+    if not unpriced:
+        return known
+    return f"{known} + ?" if cost else "unknown"
 
 
 def steps_of(log: Sequence[e.Entry]) -> int:

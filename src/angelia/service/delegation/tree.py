@@ -9,7 +9,7 @@ from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId, short
 from angelia.core.text import one_line
 from angelia.engine.state import Turn, advance
-from angelia.service.delegation.outcome import cost_of, steps_of
+from angelia.service.delegation.outcome import cost_of, cost_words, steps_of, unpriced_in
 from angelia.store.log.transcript import Transcript
 
 NOT_OPENED = "not opened yet"
@@ -19,7 +19,8 @@ HEAD = ("WHO", "STATE", "SINCE", "CALLS", "COST", "WHAT")
 class TreeRow(Struct, frozen=True):
     """A conversation in a tree, `depth` below the one that was asked for. `since` is Unix milliseconds.
 
-    `state` is how it ended, or `works`, `asks`, `waits`; `cost` is millionths of a US dollar, with its ended children.
+    `state` is how it ended, or `works`, `asks`, `waits`; `cost` is millionths of a US dollar, with its ended children;
+    `unpriced` are payments, of its own and below it, whose price nobody knows.
     """
 
     id: ConversationId
@@ -30,6 +31,7 @@ class TreeRow(Struct, frozen=True):
     since: int
     steps: int
     cost: int
+    unpriced: int = 0
 
 
 async def tree_of(transcript: Transcript, conversation: ConversationId, title: str) -> list[TreeRow]:
@@ -61,7 +63,8 @@ async def _below(
     ended: e.WorkEnded | None,
 ) -> list[TreeRow]:
     log = await transcript.entries(conversation)
-    rows = [TreeRow(conversation, depth, name, what, _state(log, ended), log[0].at, steps_of(log), cost_of(log))]
+    steps, cost, unpriced = steps_of(log), cost_of(log), unpriced_in(log)
+    rows: list[TreeRow] = []
     facts = [entry.fact for entry in log]
     ends = {fact.call: fact for fact in facts if isinstance(fact, e.WorkEnded)}
     for entry in log:
@@ -72,7 +75,9 @@ async def _below(
                 rows += await _below(transcript, child.id, depth + 1, started.call, started.what, over)
             except NotFound:
                 rows.append(TreeRow(child.id, depth + 1, started.call, started.what, NOT_OPENED, entry.at, 0, 0))
-    return rows
+    unpriced += sum(row.unpriced for row in rows if row.depth == depth + 1)
+    own = TreeRow(conversation, depth, name, what, _state(log, ended), log[0].at, steps, cost, unpriced)
+    return [own, *rows]
 
 
 def _state(log: Sequence[e.Entry], ended: e.WorkEnded | None) -> str:
@@ -92,7 +97,7 @@ def shown_rows(rows: Sequence[TreeRow], when: Callable[[int], str]) -> list[tupl
             row.state,
             when(row.since),
             str(row.steps),
-            f"${row.cost / 1e6:.4f}",
+            cost_words(row.cost, row.unpriced),
             one_line(row.what, 80),
         )
         for row in rows

@@ -9,7 +9,7 @@ from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
 from angelia.core.counts import counted
 from angelia.service.delegation.changes import CopyChanges
-from angelia.service.delegation.outcome import ChildOutcome, cost_of, file_line, steps_of
+from angelia.service.delegation.outcome import ChildOutcome, cost_of, cost_words, file_line, steps_of, unpriced_in
 
 _ABOUT = (
     "[You are {name}, a helper: another conversation gave you this task, and reads nothing of you but your last reply "
@@ -83,5 +83,5 @@ def progress_line(log: Sequence[e.Entry]) -> str:
     steps, cost = steps_of(log), cost_of(log)
     if not steps:
         return "no model call yet"
-    words = [counted(steps, "model call"), f"${cost / 1e6:.4f}", *calls[-1:]]
+    words = [counted(steps, "model call"), cost_words(cost, unpriced_in(log)), *calls[-1:]]
     return " · ".join(words)

@@ -212,7 +212,7 @@ def _unreadable(path: Path, error: OSError | ValueError) -> BadInput:
 
 def _near(path: Path) -> str:
     try:
-        names = [other.name for other in path.absolute().parent.iterdir()]
+        names = [other.name for other in path.absolute().parent.iterdir() if other.exists()]
     except OSError:
         return ""
     import difflib

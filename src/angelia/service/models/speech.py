@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from angelia.core.content import BlobRef, Media, MediaKind
-from angelia.core.entry import Payment
+from angelia.core.entry import NO_PAYMENT, Payment
 from angelia.core.errors import AngeliaError, ConfigError, KeyMissing, PerhapsPaid
 from angelia.models.catalog.vendor import Vendor
 from angelia.models.catalog.vendor_table import SPEECH_VENDORS
@@ -89,16 +89,16 @@ class Speech:
         """
         if len(text) > MOST_CHARACTERS:
             why = f"The text has {len(text):,} characters, and {MOST_CHARACTERS:,} are spoken at most. Say less of it."
-            return NotSpoken(why, Payment())
+            return NotSpoken(why, NO_PAYMENT)
         text = self._deps.redact(text)
         language = language_of(text, language or self.language)
         sentences = speakable(text, language)
         if not sentences:
-            return NotSpoken("There is nothing in the text that can be said. Give it words.", Payment())
+            return NotSpoken("There is nothing in the text that can be said. Give it words.", NO_PAYMENT)
         try:
             speaker = self._opened()
         except AngeliaError as error:
-            return NotSpoken(str(error), Payment())
+            return NotSpoken(str(error), NO_PAYMENT)
         return await self._spoken(speaker, sentences, (voice or self._voice, language), told)
 
     async def speak_answer(self, text: str, asked: str = "") -> VoiceNote | NotSpoken:
@@ -185,7 +185,7 @@ class Speech:
 
     def _paid(self, costs: Sequence[int]) -> Payment:
         cost = -1 if -1 in costs else sum(costs)
-        return Payment(self.name, cost) if cost else Payment()
+        return Payment(self.name, cost) if cost else NO_PAYMENT
 
     @property
     def name(self) -> str:

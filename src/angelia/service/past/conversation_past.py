@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from angelia.core import entry as e
-from angelia.core.entry import Payment
+from angelia.core.entry import NO_PAYMENT, Payment
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import short
 from angelia.service.conversation.session import Session
@@ -33,7 +33,7 @@ class ConversationPast:
     def may_cost(self) -> Payment:
         """See `PastAccess`."""
         orders = self._reranking()
-        return orders.may_cost if orders else Payment()
+        return orders.may_cost if orders else NO_PAYMENT
 
     async def search(self, question: PastQuestion, limit: int) -> PastFound:
         """See `PastAccess`."""

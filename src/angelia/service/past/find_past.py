@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from angelia.core.entry import Payment
+from angelia.core.entry import NO_PAYMENT, Payment
 from angelia.store.port import LogStore
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ class FoundPast(Struct, frozen=True):
 
     found: "RankedFound"
     told: str = ""
-    paid: Payment = Payment()
+    paid: Payment = NO_PAYMENT
 
 
 class OrdersAnew(Protocol):

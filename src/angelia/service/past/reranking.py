@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from angelia.context.usage_meter import money
-from angelia.core.entry import Payment, Usage
+from angelia.core.entry import NO_PAYMENT, Payment, Usage
 from angelia.core.errors import AngeliaError, ConfigError, ModelError
 from angelia.core.text import one_line
 from angelia.models.catalog.prices import flat_cost
@@ -40,7 +40,7 @@ class Reranking:
     @property
     def may_cost(self) -> Payment:
         """See `OrdersAnew`."""
-        return Payment(self._spec, -1) if self._leaves and not self._offline else Payment()
+        return Payment(self._spec, -1) if self._leaves and not self._offline else NO_PAYMENT
 
     @property
     def _leaves(self) -> bool:
@@ -61,7 +61,7 @@ class Reranking:
             why = one_line(str(error), 300).rstrip(".")
             told = f"Ordered by words alone: {self._spec} could not be asked ({why})."
             left = isinstance(error, ModelError)  # then it may have been paid for
-            return FoundPast(_only(found, found.hits[:limit]), told, self._paid(0) if left else Payment())
+            return FoundPast(_only(found, found.hits[:limit]), told, self._paid(0) if left else NO_PAYMENT)
         order = sorted(range(len(texts)), key=lambda at: -scored.scores[at])
         hits = [found.hits[at] for at in order[:limit]]
         paid = self._paid(scored.tokens)
@@ -70,7 +70,7 @@ class Reranking:
 
     def _paid(self, tokens: int) -> Payment:
         if not self._leaves:
-            return Payment()
+            return NO_PAYMENT
         prices = self._catalog.profile(self._spec).prices
         return Payment(self._spec, flat_cost(prices, Usage(input=tokens)) if tokens else -1)
 

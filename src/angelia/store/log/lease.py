@@ -97,7 +97,8 @@ def take(connection: StoreConnection, db: LogStore, conversation: ConversationId
     """Take the lease within a transaction that is under way; returns its epoch. For the rest see `acquire`."""
     if not connection.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation,)).fetchone():
         raise NotFound(f"There is no conversation {conversation}.")
-    return take_row(connection, db, conversation, f"{holder} ({db.presence.here})", ttl_ms)
+    named = holder if holder.endswith(db.presence.here) else f"{holder} ({db.presence.here})"
+    return take_row(connection, db, conversation, named, ttl_ms)
 
 
 def take_row(connection: StoreConnection, db: LogStore, conversation: str, name: str, ttl_ms: int) -> int:

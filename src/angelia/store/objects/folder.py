@@ -107,7 +107,7 @@ class FolderObjects:
     def _require(self) -> None:
         if not self._root.is_dir():
             raise StoreUnreachable(
-                f"The folder {self._root}, where `blobs` says that files lie, is not there.",
+                f"The folder {self._root}, in which files are to lie, is not there.",
                 then="Nothing was acknowledged. Mount it, or make it; what was stored before is as it was.",
             )
 

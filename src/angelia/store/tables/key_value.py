@@ -1,8 +1,11 @@
 """Small things that outlive a conversation: a key, a value."""
 
+from collections.abc import Callable
+
 from angelia.store.port import LogStore, StoreConnection
 
 _PUT = "INSERT INTO remembered VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+_BEGINNING_WITH = "SELECT key, value FROM remembered WHERE substr(key, 1, ?) = ? ORDER BY key"
 
 
 class KeyValue:
@@ -38,6 +41,20 @@ class KeyValue:
 
         return await self._db.write(swap)
 
+    async def add(self, key: str, value: str, prefix: str, same: Callable[[str], bool]) -> bool:
+        """Remember `value`, unless one under a key that begins with `prefix` is the same; then False. Of several who do
+        it at once, in whatever process, one is told True.
+        """
+
+        def put(connection: StoreConnection) -> bool:
+            rows = connection.execute(_BEGINNING_WITH, (len(prefix), prefix)).fetchall()
+            if any(same(str(kept)) for _, kept in rows):
+                return False
+            connection.execute(_PUT, (key, value))
+            return True
+
+        return await self._db.write(put)
+
     async def forget(self, key: str) -> None:
         """Forget `key`; nothing happens if it is not known."""
         await self._db.write(lambda connection: connection.execute("DELETE FROM remembered WHERE key = ?", (key,)))
@@ -45,7 +62,5 @@ class KeyValue:
     async def all(self, prefix: str = "") -> list[tuple[str, str]]:
         """Keys that begin with `prefix`, and their values, in order of the keys."""
         return await self._db.read(
-            lambda connection: connection.execute(
-                "SELECT key, value FROM remembered WHERE substr(key, 1, ?) = ? ORDER BY key", (len(prefix), prefix)
-            ).fetchall()
+            lambda connection: connection.execute(_BEGINNING_WITH, (len(prefix), prefix)).fetchall()
         )

@@ -6,12 +6,11 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from angelia.core.content import Text
-from angelia.core.entry import Payment
+from angelia.core.entry import NO_PAYMENT, Payment
 from angelia.policy.verdict import Effect, NoEffect, UseRanker
 from angelia.tools.port import PastAccess, PastQuestion, ToolOutcome, Traits
 
 MOST_HITS = 10
-_NOTHING = Payment()
 
 
 class SearchPastArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,7 +33,7 @@ class SearchPast:
     )
     arguments: type[Struct] = SearchPastArguments
 
-    def __init__(self, past: Callable[[], PastAccess], owed: Payment = _NOTHING) -> None:
+    def __init__(self, past: Callable[[], PastAccess], owed: Payment = NO_PAYMENT) -> None:
         """`owed` is `PastAccess.may_cost`."""
         self._past = past
         self._owed = owed

@@ -235,7 +235,7 @@ class Talk:
         crash_point("sentence.asked")
         try:
             sound = await self._speech.aloud(sentence, language=language)
-            made = e.SpeechMade((), paid=e.Payment(name, sound.cost) if sound.cost else e.Payment())
+            made = e.SpeechMade((), paid=e.Payment(name, sound.cost) if sound.cost else e.NO_PAYMENT)
         except PerhapsPaid as error:
             made = replace(made, why=str(error))
             raise
