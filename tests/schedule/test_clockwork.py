@@ -11,12 +11,14 @@ import pytest
 
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.errors import StoreError
+from angelia.core.errors import StoreError, StoreFull
 from angelia.core.ids import ConversationId, new_conversation
 from angelia.core.principal import OWNER
 from angelia.core.timing import Cron, Every, OneTime, When
-from angelia.service.schedule.clockwork import FAILURES, GRACE_MS, MOST_SINGLE
+from angelia.sandboxes.port import Unreachable
+from angelia.service.schedule.clockwork import GRACE_MS, MOST_SINGLE
 from angelia.service.schedule.occurrences import milliseconds
+from angelia.service.schedule.stuck_turns import FAILURES
 from angelia.service.settings.config import PersonSettings
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
@@ -225,7 +227,7 @@ async def test_three_failures_in_a_row_pause_it_and_it_is_told(home: VirtualHome
 async def test_a_turn_that_cannot_be_driven_pauses_it_and_is_told_once(
     home: VirtualHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("angelia.service.schedule.clockwork.LONGEST_SLEEP_S", 0.0)
+    monkeypatch.setattr("angelia.service.schedule.stuck_turns.AGAIN_S", 0.0)
     name = await home.add(Cron("0 8 * * *"))
     clockwork, home.faults = home.clockwork(), FAILURES + 3
     home.now += DAY
@@ -238,6 +240,56 @@ async def test_a_turn_that_cannot_be_driven_pauses_it_and_is_told_once(
     closed = [fact for _, fact in await home.facts() if isinstance(fact, e.Occurred)]
     assert len(closed) == 1
     assert not await home.schedules.open(), "it was gone on with"
+
+
+async def test_a_turn_that_a_fault_of_ours_stops_pauses_it_as_well(
+    home: VirtualHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("angelia.service.schedule.stuck_turns.AGAIN_S", 0.0)
+    await home.add(Cron("0 8 * * *"))
+    clockwork, home.faults, home.fault = home.clockwork(), FAILURES, OSError("no such folder")
+    home.now += DAY
+    await home.look(clockwork)
+    (one,) = await home.schedules.changed(0)
+    assert one.why == (
+        "Its turn was begun and cannot go on: Something went wrong inside Angelia; the log file says more."
+    )
+    assert not await home.schedules.open(), "it was gone on with"
+
+
+async def test_a_full_disk_while_its_turn_runs_pauses_nothing(
+    home: VirtualHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("angelia.service.schedule.stuck_turns.AGAIN_S", 0.0)
+    await home.add(Cron("0 8 * * *"))
+    clockwork, home.faults, home.fault = home.clockwork(), FAILURES + 3, StoreFull("The disk is full.")
+    home.now += DAY
+    await home.look(clockwork)
+    (one,) = await home.schedules.changed(0)
+    assert (one.state, home.driven) == (e.ScheduleState.ACTIVE, FAILURES + 4)
+    assert not await home.schedules.open(), "it was gone on with"
+
+
+async def test_a_clock_that_ends_is_not_held_up_by_a_turn_that_fails_as_it_is_cut_off(home: VirtualHome) -> None:
+    await home.add(Cron("0 8 * * *"))
+    home.ending = None
+    clockwork = home.clockwork()
+
+    async def fails_as_it_is_left(*_: object) -> None:
+        home.began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise Unreachable("The machine does not answer.")
+
+    clockwork._drive = fails_as_it_is_left
+    home.now += DAY
+    await home.look(clockwork)
+    await home.began.wait()
+    closing = asyncio.create_task(clockwork.close())
+    done, _ = await asyncio.wait([closing], timeout=10)
+    assert done == {closing}
+    assert len(await home.schedules.open()) == 1
 
 
 async def test_a_time_that_could_not_be_stored_is_due_still(home: VirtualHome, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId
 from angelia.core.timing import Every, Watched, WatchKind
-from angelia.service.schedule.clockwork import FAILURES, Looked
+from angelia.service.schedule.clockwork import Looked
 from angelia.service.schedule.occurrences import milliseconds
+from angelia.service.schedule.stuck_turns import FAILURES
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
 from tests.schedule.virtual import CHAT, VirtualHome
@@ -75,6 +76,19 @@ async def test_a_change_for_which_a_turn_failed_is_still_a_change(home: VirtualH
         await home.look(clockwork)
     endings = [one.ending for one in await home.schedules.history(name, 10)]
     assert endings == ["unchanged", "StayedSilent", "LoginNeeded"]
+
+
+async def test_a_look_that_a_fault_of_ours_ends_has_failed_and_the_next_is_made_as_ever(
+    home: VirtualHome,
+) -> None:
+    name = await home.add(Every(3600), watch=WATCH)
+    clockwork, well = home.clockwork(), home.seen
+    for seen in (OSError("no such folder"), well):
+        home.seen, home.now = seen, home.now + HOUR
+        await home.look(clockwork)
+    newest, before = await home.schedules.history(name, 10)
+    assert (newest.ending, before.ending) == ("unchanged", "unseen")
+    assert before.why == "Something went wrong inside Angelia; the log file says more."
 
 
 async def test_three_looks_in_a_row_that_fail_pause_it_and_it_is_told(home: VirtualHome) -> None:

@@ -29,16 +29,18 @@ class _Killed(BaseException):
 
 class VirtualHome:
     """`now` is the time, Unix milliseconds; `ending` is how turns end, None for not at all. So many times as `faults`
-    says a turn cannot be driven before it can. What is watched looks as `seen` says; `looks` counts how often it was
-    looked at, `driven` how often a turn was begun (`began`: once), `deaths` how often a process was killed.
+    says a turn cannot be driven before it can, because of `fault`. What is watched looks as `seen` says, or looking
+    fails with that; `looks` counts how often it was looked at, `driven` how often a turn was begun (`began`: once),
+    `deaths` how often a process was killed.
     """
 
     def __init__(self, home: Path, now: int) -> None:
         self.now, self.latest = now, now
         self.ending: end.Ending | None = end.Answered()
         self.faults = self.looks = self.driven = self.deaths = 0
+        self.fault: Exception = ConfigError("No model is configured.")
         self.began = asyncio.Event()
-        self.seen = Looked("as it was", "nothing new")
+        self.seen: Looked | Exception = Looked("as it was", "nothing new")
         self._home = home
         self.people: dict[str, PersonSettings] = {}
         self._stores: list[Database] = []
@@ -60,7 +62,7 @@ class VirtualHome:
             self.began.set()
             if self.faults:
                 self.faults -= 1
-                raise ConfigError("No model is configured.")
+                raise self.fault
             if self.ending is not None:
                 await transcript.append(occurrence.conversation, [e.TurnClosed(self.ending)])
             else:
@@ -68,6 +70,8 @@ class VirtualHome:
 
         async def look(_: StoredSchedule, watch: Watched) -> Looked:
             self.looks += 1
+            if isinstance(self.seen, Exception):
+                raise self.seen
             return self.seen
 
         config = Config(schedule=ScheduleSettings(day_cost=day_cost / 1e6), people=self.people)

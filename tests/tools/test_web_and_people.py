@@ -52,6 +52,8 @@ def serve(bench: ToolHarness, body: bytes, mime: str, status: int = 200) -> None
         ("<html><body>café</body></html>".encode("latin-1"), "text/html; charset=latin-1", "café"),
         ("<html><meta charset=windows-1252><body>„x“</body></html>".encode("cp1252"), "text/html", "„x“"),
         (b"<html><body>x</body></html>", "text/html; charset=no-such-thing", "x"),
+        ("<html><body>é</body></html>".encode(), "text/html; charset=undefined", "é"),
+        ("<html><body>é</body></html>".encode(), "text/html; charset=idna", "é"),
         (b"  <!DOCTYPE html><p>bare", "", "bare"),
         (b'{"b":[1,2]}', "application/json", '{\n  "b": [\n    1,\n    2\n  ]\n}'),
         (b"{not json", "application/json", "{not json"),

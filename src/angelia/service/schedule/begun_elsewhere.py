@@ -6,12 +6,13 @@ from contextlib import suppress
 from functools import partial
 
 from angelia.cancellation import cancel_and_wait, end_if_cancelled
-from angelia.core import entry as e
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import ConversationId
 from angelia.service.chats.gateway import Gateway
 from angelia.service.chats.open_channel import wait
-from angelia.service.schedule.clockwork import FAILURES, LONGEST_SLEEP_S, pause_facts
+from angelia.service.keep_running import keep_running
+from angelia.service.schedule.clockwork import pause_facts
+from angelia.service.schedule.stuck_turns import StuckTurns
 from angelia.service.schedule.turns import LOOK_S, drive_in_chat
 from angelia.store.log.transcript import Transcript
 from angelia.store.tables.schedules import Occurrence, Schedules, StoredSchedule
@@ -28,7 +29,7 @@ class BegunElsewhere:
         self._gateway = gateway
         self._schedules, self._transcript = schedules, transcript
         self._driven: dict[tuple[ConversationId, int], asyncio.Task[None]] = {}
-        self._failed: dict[ConversationId, int] = {}
+        self._stuck = StuckTurns(self._pause)
 
     async def follow(self) -> None:
         """Until cancelled."""
@@ -52,22 +53,18 @@ class BegunElsewhere:
             schedule = schedules.get(one.schedule)
             if schedule and self._gateway.dispatcher.has(schedule.scheduled.address.door):
                 key = (one.conversation, one.seq)
-                self._driven[key] = task = asyncio.create_task(self._drive(one, schedule))
+                name = f"the turn of {one.conversation}"
+                task = asyncio.create_task(keep_running(name, partial(self._drive, one, schedule)))
+                self._driven[key] = task
                 task.add_done_callback(partial(self._forget, key))
 
     def _forget(self, key: tuple[ConversationId, int], _: asyncio.Task[None]) -> None:
         self._driven.pop(key, None)
 
     async def _drive(self, occurrence: Occurrence, schedule: StoredSchedule) -> None:
-        """One that cannot be driven as things are is tried again later; who it is for is told once that it waits."""
-        try:
-            await drive_in_chat(self._gateway, occurrence, schedule.scheduled.address.door)
-            self._failed.pop(occurrence.conversation, None)
-        except AngeliaError as error:
-            logger.warning("a scheduled turn of %s cannot go on: %s", occurrence.conversation, error)
-            tries = self._failed[occurrence.conversation] = self._failed.get(occurrence.conversation, 0) + 1
-            if tries == FAILURES and schedule.state is e.ScheduleState.ACTIVE:
-                why = f"Its turn was begun and cannot go on: {error}"
-                with suppress(NotFound):  # it was deleted
-                    await self._transcript.append(schedule.id, pause_facts(schedule, why))
-            await asyncio.sleep(LONGEST_SLEEP_S)
+        drive = partial(drive_in_chat, self._gateway, occurrence, schedule.scheduled.address.door)
+        await self._stuck.tried(occurrence, schedule, drive)
+
+    async def _pause(self, schedule: StoredSchedule, why: str) -> None:
+        with suppress(NotFound):  # it was deleted
+            await self._transcript.append(schedule.id, pause_facts(schedule, why))

@@ -13,6 +13,7 @@ import heapq
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from itertools import islice, takewhile
 
 from msgspec import Struct
@@ -27,9 +28,11 @@ from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation
 from angelia.core.text import one_line
 from angelia.core.timing import OneTime, Watched
+from angelia.service.keep_running import keep_running
 from angelia.service.people.budgets import Budgets
 from angelia.service.schedule.day_caps import cap_reached
 from angelia.service.schedule.occurrences import following, upcoming
+from angelia.service.schedule.stuck_turns import FAILURES, FAULT, StuckTurns
 from angelia.service.schedule.when import shown
 from angelia.store.log.transcript import Transcript
 from angelia.store.tables.schedules import UNSEEN, Occurrence, Schedules, StoredSchedule
@@ -42,8 +45,6 @@ MOST_SINGLE = 50
 """Missed occurrences that have a fact each; of more there is one for all."""
 _MOST_AT_ONCE = 500
 """Occurrences that are found in one go: some 10 ms."""
-FAILURES = 3
-"""Turns in a row that may fail before a schedule is paused."""
 _WELL = frozenset({"Answered", "StayedSilent", "Cancelled", ""})
 
 Drive = Callable[[Occurrence, StoredSchedule | None], Awaitable[None]]
@@ -86,7 +87,7 @@ class Clockwork:
         self._known: dict[ConversationId, StoredSchedule] = {}
         self._heap: list[tuple[int, ConversationId, int]] = []
         self._seen, self._version = 0, -1
-        self._stuck: dict[ConversationId, int] = {}
+        self._stuck = StuckTurns(self._pause)
         self._driven: dict[tuple[ConversationId, int], asyncio.Task[None]] = {}
         self._looking: dict[ConversationId, asyncio.Task[None]] = {}
         self.woken = asyncio.Event()
@@ -211,7 +212,7 @@ class Clockwork:
         looked: Looked | None = None
         while True:
             try:
-                looked = looked or await self._deps.look(schedule, watch)
+                looked = looked or await self._looked(schedule, watch)
                 await self._note_look(schedule, due, watch, looked)
             except NotFound as error:
                 await self._pause(schedule, f"What it goes on with is gone: {error.what}")
@@ -223,6 +224,15 @@ class Clockwork:
             break
         self._version = -1
         self.woken.set()
+
+    async def _looked(self, schedule: StoredSchedule, watch: Watched) -> Looked:
+        try:
+            looked = await self._deps.look(schedule, watch)
+        except Exception:
+            logger.exception("what the schedule %s watches could not be looked at", schedule.id)
+            looked = Looked(fault=FAULT)
+        end_if_cancelled()  # what failed as it was cut off says nothing of what is watched
+        return looked
 
     async def _note_look(self, schedule: StoredSchedule, due: int, watch: Watched, looked: Looked) -> None:
         before = await self._deps.schedules.dealt_with(schedule.id) or watch.digest
@@ -242,33 +252,18 @@ class Clockwork:
     def _go_on_with(self, occurrence: Occurrence) -> None:
         key = (occurrence.conversation, occurrence.seq)
         if key not in self._driven:
-            self._driven[key] = task = asyncio.create_task(self._to_its_end(occurrence))
+            name = f"the turn of {occurrence.conversation}"
+            task = asyncio.create_task(keep_running(name, partial(self._to_its_end, occurrence)))
+            self._driven[key] = task
             task.add_done_callback(lambda _: self._driven.pop(key, None))
 
     async def _to_its_end(self, occurrence: Occurrence) -> None:
         schedule = self._known.get(occurrence.schedule)
-        try:
-            await self._drive(occurrence, schedule)
-            self._stuck.pop(occurrence.conversation, None)
-        except AngeliaError as error:
-            logger.warning("a scheduled turn of %s cannot go on: %s", occurrence.conversation, error)
-            await self._told_when_stuck(occurrence, schedule, error)
-            await asyncio.sleep(LONGEST_SLEEP_S)
+        await self._stuck.tried(occurrence, schedule, lambda: self._drive(occurrence, schedule))
         if schedule:
             await self._look_back(schedule)
         self._version = -1
         self.woken.set()
-
-    async def _told_when_stuck(
-        self, occurrence: Occurrence, schedule: StoredSchedule | None, error: AngeliaError
-    ) -> None:
-        """A turn that cannot be driven as things are (no model, a sandbox that is gone) stays open and is tried again;
-        whoever it is for is told once, and nothing more of that schedule begins before somebody has looked.
-        """
-        tries = self._stuck.get(occurrence.conversation, 0) + 1
-        self._stuck[occurrence.conversation] = tries
-        if tries == FAILURES and schedule:
-            await self._pause(schedule, f"Its turn was begun and cannot go on: {error}")
 
     async def _look_back(self, schedule: StoredSchedule) -> None:
         """Pause what has failed too often; whoever it is for is told."""

@@ -169,7 +169,7 @@ def _decoded(fetched: Fetched) -> str:
     said = re.search(_CHARSET, fetched.mime) or re.search(_CHARSET, body[:1024].decode("latin-1"))
     try:
         return body.decode(said[1] if said else "utf-8", "replace").removeprefix("\ufeff")
-    except LookupError:  # a charset that nobody knows
+    except (LookupError, UnicodeError):  # a charset that nobody knows, or `undefined`, by which nothing can be read
         return body.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
