@@ -1,6 +1,8 @@
 """What a command left in the moment before it was looked at is neither kept as what stood there, nor put back."""
 
+import math
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -170,9 +172,21 @@ async def test_what_a_command_swaps_in_behind_a_tools_write_does_not_stand(perso
 async def test_writes_of_tools_put_no_look_off(person: Person) -> None:
     guard, holder = guard_of(person.work, person.own), object()
     guard.enter(holder)
-    guard._enforced = 0
+    guard._enforced = -math.inf
     (person.work / ".envrc").write_text("evil")
     guard.accept(str(person.work / "notes.txt"), "0" * 64)
+    assert guard.glance()
+    guard.leave(holder)
+
+
+async def test_a_clock_that_is_set_back_puts_no_look_off(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Guard, "PAUSE", 0.0)
+    guard, holder = guard_of(person.work, person.own), object()
+    guard.enter(holder)
+    assert not guard.glance()
+    guard.last, now = 0.0, time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now - 3_600_000_000_000)
+    (person.work / ".envrc").write_text("evil")
     assert guard.glance()
     guard.leave(holder)
 

@@ -9,6 +9,7 @@ command that nobody had looked at yet.
 """
 
 import hashlib
+import math
 import os
 import threading
 import time
@@ -53,7 +54,8 @@ class Guard:
         self._running: dict[object, list[str]] = {}
         self._lock = threading.Lock()
         self._held = -1
-        self._since = self._enforced = 0
+        self._since = 0
+        self._enforced = -math.inf
         self.last = 0.0
 
     def enter(self, holder: object) -> None:
@@ -127,7 +129,7 @@ class Guard:
         """Look while commands run, unless somebody just did; what was found, which `leave` tells as well."""
         with self._lock:
             pause = max(self.PAUSE, self.last * _SHARE)
-            if not self._running or time.time_ns() - self._enforced < pause * 0.9e9:
+            if not self._running or time.monotonic() - self._enforced < pause * 0.9:
                 return ()
             return tuple(self._tell_all(self._look_over()))
 
@@ -227,7 +229,7 @@ class Guard:
         closed = set(self._print.closed)
         stood = self._originals.stood() if self._originals.restoring() else frozenset[str]()
         seen, before = self._look(), dict(self._items)
-        self._enforced = time.time_ns()
+        self._enforced = time.monotonic()
         known = {(kept.kind, risk) for kept in before.values() for risk in kept.risks}
         notes = [
             f"{self._shown(path)} was made unreadable and could not be looked into: look into it before you open it."
