@@ -104,6 +104,11 @@ class LineWriter(asyncio.BaseProtocol):
         if self._pipe and not self._gone:
             self._pipe.write(message + b"\n")
 
+    def leave(self) -> None:
+        """Write no more; what waits for the reader is let go."""
+        if self._pipe:
+            self._pipe.abort()
+
     async def flushed(self) -> None:
         """Wait until everything is written.
 
