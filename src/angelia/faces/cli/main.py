@@ -154,7 +154,8 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except (click.Abort, KeyboardInterrupt) as left:
-        if isinstance(left, click.Abort) and not sys.stdin.isatty():
+        stopped = isinstance(left.__context__ or left, KeyboardInterrupt)  # click makes an Abort of Ctrl-C, too
+        if not stopped and not sys.stdin.isatty():
             echo("\nangelia: This was asked, and nobody is here to answer. Nothing more was done.", err=True)
         return 130
     except Exception as error:  # noqa: BLE001 - the last line of defence: a person gets a sentence and a code
