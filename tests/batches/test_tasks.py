@@ -65,6 +65,11 @@ def test_a_check_for_all_is_for_those_that_have_none_of_their_own(tmp_path: Path
     ]
 
 
+def test_a_check_for_all_that_is_not_there_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"There is no file .*/mistyped\.py to check by\. Nothing was asked\."):
+        read_tasks(lines(tmp_path, GOOD), str(tmp_path / "mistyped.py"))
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [

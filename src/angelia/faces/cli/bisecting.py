@@ -31,9 +31,8 @@ def bisect(conversation: str, check: str, seconds: float, **given: Any) -> int:
 
 async def _bisect(part: str, check: str, seconds: float, given: dict[str, Any]) -> int:
     from functools import partial
-    from pathlib import Path
 
-    from angelia.service.batches.tasks import Task, is_python
+    from angelia.service.batches.tasks import Task, whole_check
     from angelia.service.replays.bisection import BisectDeps, bisect
     from angelia.service.replays.differences import log_steps
     from angelia.service.replays.own_copies import OwnCopies
@@ -45,8 +44,7 @@ async def _bisect(part: str, check: str, seconds: float, given: dict[str, Any]) 
         copies = OwnCopies.of(app.loaded, app.undo, app.transcript)
         lay_out = partial(copies.lay_out, app.transcript, source)
         deps = BisectDeps(app.conversations, app.blobs, lay_out, app.places.end)
-        wanted = str(Path(check).absolute()) if is_python(check) else check
-        task = Task(id=source, prompt="", check=wanted, check_seconds=seconds)
+        task = Task(id=source, prompt="", check=whole_check(check), check_seconds=seconds)
         found = await bisect(deps, entries, task, _tell)
     finally:
         await app.close()

@@ -88,7 +88,7 @@ def read_tasks(source: Path, check: str = "", left_out: list[BadInput] | None = 
         if task.id in seen:
             raise BadInput(f"Two tasks of {source} are called {task.id!r}.", then="Give each an id of its own.")
         seen.add(task.id)
-    whole = str(Path(check).absolute()) if is_python(check) else check
+    whole = whole_check(check)
     return tuple(task if task.check else replace(task, check=whole) for task in found)
 
 
@@ -223,6 +223,20 @@ def _demand(task: Task, source: Path) -> None:
     for place in (*task.files, *task.texts, *task.check_files):
         if place.startswith("/") or ".." in Path(place).parts:
             raise BadInput(f"{where} would put a file at {place}.", then="Places are relative to the sandbox's folder.")
+
+
+def whole_check(check: str) -> str:
+    """A check that somebody names where they are; a Python file gets its whole path.
+
+    Raises:
+        BadInput: there is no such file.
+    """
+    if not is_python(check):
+        return check
+    file = Path(check).expanduser().absolute()
+    if not file.is_file():
+        raise BadInput(f"There is no file {file} to check by.", then="Nothing was asked.")
+    return str(file)
 
 
 def is_python(check: str) -> bool:

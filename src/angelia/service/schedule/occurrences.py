@@ -92,7 +92,10 @@ def check_cron(line: str) -> None:
         raise BadInput(f"“{line}” names a time that does not come in fifty years.", then=_FIELDS) from error
 
 
-_FIELDS = "Its fields are minute (0-59), hour (0-23), day (1-31), month (1-12), weekday (0-7, 0 and 7 are Sunday)."
+_FIELDS = (
+    "Its fields are minute (0-59), hour (0-23), day (1-31, one that its months have), month (1-12), weekday (0-7, 0 "
+    "and 7 are Sunday)."
+)
 _MINUTE = 60_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -15,6 +15,8 @@ FORMS = (
     "`weekdays at 7:30`, `every monday at 9:00`, `monthly on 1 at 8:00`, `on signal NAME`, `on mail NAME`, "
     "`on change NAME`, or as a cron line such as `0 8 * * 1-5`."
 )
+_ORDINAL, _ENDINGS = re.compile(r"\b([2-9])([123])th\b"), {"1": "1st", "2": "2nd", "3": "3rd"}
+"""What cronsim calls the 21th, 22th and 23th."""
 _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _SHORT = {"s": "second", "sec": "second", "m": "minute", "min": "minute", "h": "hour", "d": "day", "w": "week"}
@@ -118,10 +120,15 @@ def _clock(local: datetime) -> str:
 
 
 def _explained(line: str) -> str:
+    """A cron line in words.
+
+    >>> _explained("0 8 31 * *"), _explained("0 8 11,22 * *")
+    ('at 08:00 on the 31st day of every month', 'at 08:00 on the 11th and the 22nd day of month')
+    """
     from cronsim import CronSim
 
     words = CronSim(line, datetime(2000, 1, 1)).explain()  # noqa: DTZ001 - any wall time: only the line is looked at
-    return words[:1].lower() + words[1:]
+    return _ORDINAL.sub(lambda found: f"{found[1]}{_ENDINGS[found[2]]}", words[:1].lower() + words[1:])
 
 
 def _length(seconds: int) -> str:
