@@ -284,6 +284,24 @@ async def test_an_answer_that_is_given_in_two_places_counts_once(tmp_path: Path)
         assert (tmp_path / "work/made.txt").read_text() == "once\n"
 
 
+async def test_of_a_yes_and_a_no_at_once_one_counts_and_the_other_is_told_so(tmp_path: Path) -> None:
+    steps = [call("shell", {"command": "echo made", "reach": "outside"}), say("So be it.")]
+    async with (
+        ModelServer(steps) as server,
+        opened(tmp_path, server.base_url, **{"policy.mode": "ask"}) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "make it")
+        asked = (await page.until(conversation, "ApprovalAsked"))[-1]
+        given = {"call": asked["call"], "digest": asked["digest"]}
+        where = f"/api/conversations/{conversation}/answers"
+        came = await asyncio.gather(*(page.post(where, {**given, "yes": yes}) for yes in (True, False, True, False)))
+        assert sorted(one.status_code for one in came) == [200, 409, 409, 409]
+        told = [one["kind"] for one in await page.until(conversation, "TurnClosed")]
+        assert told.count("ApprovalGiven") + told.count("ApprovalRefused") == 1
+
+
 async def test_many_pages_at_once_are_all_told_the_same(tmp_path: Path) -> None:
     pages = 1_000 if TIMES else 60
     async with (

@@ -256,8 +256,9 @@ class WebConversations:
         Raises:
             RequestRefused: it is not open any more, or it is another one.
         """
-        async with self.watched(conversation) as watched:
-            asked = next((one for one in watched.questions() if one.call == call), None)
+        async with self.watched(conversation) as watched, self._lock(conversation):  # of two at once the first counts
+            open_now = (self._here(conversation) or watched).questions()  # who drives here knows before it is read
+            asked = next((one for one in open_now if one.call == call), None)
             if asked is None:
                 raise RequestRefused(
                     409, "This question is not open any more.", then="The conversation shows the answer."
