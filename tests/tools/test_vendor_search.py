@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from angelia.channels.settings import Secret
-from angelia.core.ids import wall_clock
 from angelia.service.settings.tokens import Tokens
 from angelia.service.web_search import WebSearch
 from angelia.tools.web.search_providers import SearchHit, SearchProvider, SearchQuery, read_hits
@@ -168,12 +167,12 @@ def test_a_reply_of_another_kind_holds_nothing(name: str, reply: object) -> None
 
 async def test_a_vendor_is_asked_once_a_model_of_it_is_named(tmp_path: Path) -> None:
     environ = {"OPENAI_API_KEY": "key-of-the-models", "XAI_API_KEY": "other"}
-    nobody = WebSearch(SearchSettings(), environ, Tokens(environ), wall_clock)
+    nobody = WebSearch(SearchSettings(), environ, Tokens(environ))
     assert nobody.providers == (), "a key that is there for models alone lets nobody search"
     (tmp_path / "key").write_text("key-of-a-file")
     (tmp_path / "key").chmod(0o600)
     chosen = SearchModel("grok-x", Secret(file=str(tmp_path / "key")), "http://127.0.0.1:1/v1")
-    search = WebSearch(SearchSettings(openai=SearchModel("gpt-x"), xai=chosen), environ, Tokens(environ), wall_clock)
+    search = WebSearch(SearchSettings(openai=SearchModel("gpt-x"), xai=chosen), environ, Tokens(environ))
     assert [(one.name, one.url) for one in search.providers] == [
         ("openai", "https://api.openai.com/v1"),
         ("xai", "http://127.0.0.1:1/v1"),

@@ -133,7 +133,7 @@ class App:
         self.redaction = Redaction(self._secrets)
         self.schedules, self.questions = Schedules(db), WaitingQuestions(db)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
-        self.web_search = WebSearch(loaded.config.search, environ, self.tokens, clock)
+        self.web_search = WebSearch(loaded.config.search, environ, self.tokens)
         ranges = loaded.config.policy.allow_ranges
         self.painter = HomePainter(loaded.config.painter, self.model_catalog, ranges, self.media)
         spoken = (self._speech_tools,) if loaded.config.speaker else ()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from angelia.channels.settings import Secret
 from angelia.core.errors import ConfigError
-from angelia.core.ids import Clock
+from angelia.core.ids import steady_clock
 from angelia.service.settings.tokens import Tokens
 from angelia.tools.port import Tool, Toolset
 from angelia.tools.standalone import Standalone
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class WebSearch:
     """What `[search]` says, as services; one `Searcher` for all conversations, so that a pause holds for all."""
 
-    def __init__(self, settings: SearchSettings, environ: Mapping[str, str], tokens: Tokens, clock: Clock) -> None:
+    def __init__(self, settings: SearchSettings, environ: Mapping[str, str], tokens: Tokens) -> None:
         """Raises ConfigError for a service that nobody knows."""
         known = (*PROVIDERS, *VENDORS)
         if unknown := [name for name in settings.order if name not in known]:
@@ -32,7 +32,7 @@ class WebSearch:
                 then=f"There are: {', '.join(known)}.",
             )
         self._settings, self._environ = settings, environ
-        self._tokens, self._clock = tokens, clock
+        self._tokens = tokens
         ready = (provider for name in settings.order if (provider := self._ready(name)))
         self.providers = tuple(ready)
 
@@ -53,7 +53,7 @@ class WebSearch:
         """Made when it is first used: it brings an HTTP client."""
         from angelia.tools.web.searcher import Searcher
 
-        return Searcher(self.providers, self.key, self._clock, pause_seconds=self._settings.pause_minutes * 60)
+        return Searcher(self.providers, self.key, steady_clock, pause_seconds=self._settings.pause_minutes * 60)
 
     def _ready(self, name: str) -> SearchProvider | None:
         if name in VENDORS:

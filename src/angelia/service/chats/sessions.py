@@ -17,7 +17,7 @@ from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.days import DAY_MS
 from angelia.core.errors import AngeliaError
-from angelia.core.ids import ConversationId, sortable_id
+from angelia.core.ids import ConversationId, sortable_id, steady_clock
 from angelia.core.person_role import PersonRole
 from angelia.core.principal import ANGELIA, OWNER, Principal
 from angelia.core.text import fenced
@@ -299,9 +299,9 @@ class ChatSessions:
         """Let go of every conversation here, or of those that are reached through a door, each as soon as it rests;
         after so many seconds of all that are left, whose turns stay open in the log for whoever goes on with them.
         """
-        until = self.services.clock() + seconds * 1000
+        until = steady_clock() + seconds * 1000
         while mine := [one for one in list(self._open.values()) if not door or await self._is_of(one.session, door)]:
-            cut = self.services.clock() >= until
+            cut = steady_clock() >= until
             resting = [self._open.pop(one.session.conversation, None) for one in mine if cut or self._may_go(one)]
             for one in resting:
                 if one is not None:
