@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import httpx2
 import pytest
@@ -281,3 +282,18 @@ async def test_tls_is_spoken_with_the_name_and_checked_against_it(
         with pytest.raises(FetchFailed, match="certificate"):
             await fetch(f"https://other.example:{server.port}/")
     assert names == ["good.example", "other.example"]
+
+
+async def test_authorities_that_could_not_be_read_once_are_read_by_the_next_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read, fetcher = httpx2.create_ssl_context, Fetcher(judge_url, judge_address)
+    monkeypatch.setattr(httpx2, "create_ssl_context", partial(_raises, OSError(24, "Too many open files")))
+    with pytest.raises(OSError, match="Too many open files"):
+        await fetcher.tls()
+    monkeypatch.setattr(httpx2, "create_ssl_context", read)
+    assert (await fetcher.tls()).get_ca_certs()
+
+
+def _raises(error: OSError) -> NoReturn:
+    raise error

@@ -223,7 +223,7 @@ class Fetcher:
         """The TLS context with the system's authorities, loaded once, in a thread: it takes 31 ms."""
         import httpx2
 
-        if self._tls is None:
+        if self._tls is None or (self._tls.done() and self._tls.exception()):  # out of descriptors, for a moment
             self._tls = asyncio.ensure_future(asyncio.to_thread(httpx2.create_ssl_context))
         return await asyncio.shield(self._tls)
 
