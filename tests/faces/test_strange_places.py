@@ -3,6 +3,7 @@
 import os
 import resource
 import shlex
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -101,6 +102,45 @@ def test_a_home_within_a_file_is_said_in_words(tmp_path: Path) -> None:
     assert ended.code == 1
     assert "Not a directory" in ended.err
     assert "Errno" not in ended.err
+
+
+BEYOND = str(1 << 80)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["notes", "show", BEYOND],
+        ["notes", "keep", BEYOND],
+        ["grants", "revoke", BEYOND],
+        ["ask", "--max-cost", "nan", "Hello?"],
+        ["ask", "--max-steps", BEYOND, "Hello?"],
+        ["ask", "--set", "limits.max_cost=inf", "Hello?"],
+        ["config", "set", "limits.max_cost", "inf"],
+        ["config", "set", "limits.max_steps", BEYOND],
+        ["web", "keys", "add", "ide", "--day-cost", "nan"],
+        ["web", "--no-open", "--listen", "127.0.0.1:99999"],
+        ["mcp", "serve", "--http", "127.0.0.1:99999"],
+    ],
+    ids=" ".join,
+)
+def test_a_number_beyond_reason_is_refused_in_words(place: Place, typed: list[str]) -> None:
+    ended = place.run(*typed)
+    assert ended.code in (1, 2), ended.err
+    assert ended.out == ""
+    assert "Something went wrong" not in ended.err
+
+
+def test_an_audit_since_the_year_one_is_the_whole(place: Place) -> None:
+    assert place.run("audit", "--since", "0001-01-01").code == 0
+
+
+def test_an_address_that_is_taken_is_said_to_programs_too(place: Place) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        ended = place.run("mcp", "serve", "--http", address)
+    assert ended.code == 1
+    assert f"The address {address} cannot be had" in ended.err
 
 
 @pytest.mark.parametrize("asking", [["backup", "--passphrase"], ["channels", "add", "telegram"]])

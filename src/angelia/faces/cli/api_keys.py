@@ -9,7 +9,7 @@ import click
 from angelia.core.entry import AdminAct
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
-from angelia.faces.cli.options import open_app, open_to_read, settings_options
+from angelia.faces.cli.options import Amount, open_app, open_to_read, settings_options
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
@@ -66,8 +66,8 @@ def _capped(cost: float) -> str:
     show_default=True,
     help="read: what was said under it. chat: to speak. admin: what needs a yes waits for yours, on the page.",
 )
-@click.option("--max-cost", type=click.FloatRange(min=0), default=0.0, help="US dollars that one turn may cost.")
-@click.option("--day-cost", type=click.FloatRange(min=0), default=0.0, help="US dollars of a day (UTC's).")
+@click.option("--max-cost", type=Amount(min=0), default=0.0, help="US dollars that one turn may cost.")
+@click.option("--day-cost", type=Amount(min=0), default=0.0, help="US dollars of a day (UTC's).")
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, exists=True, resolve_path=True),

@@ -41,7 +41,7 @@ def audit(since: datetime | None, person: str | None, form: str, follow: bool, *
 
     It is a view of the log, whose checksums show what was altered or left out (`angelia store verify`).
     """
-    moment = int(since.timestamp() * 1000) if since else 0
+    moment = int(since.timestamp() * 1000) if since and since.year > 1970 else 0
     wanted = AuditQuery(moment, Principal.parse(person) if person else None)
     return asyncio.run(_audit(wanted, (form == "jsonl", follow), given))
 

@@ -7,7 +7,7 @@ import click
 
 from angelia.core.principal import OWNER
 from angelia.core.text import one_line
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import Amount, open_app, settings_options
 from angelia.faces.words.output import echo
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _REASON = 200
 )
 @click.argument("conversation", metavar="ID")
 @click.option("--check", required=True, metavar="FILE", help="A Python file, or a command run in a copy of the folder.")
-@click.option("--seconds", type=click.FloatRange(min=1), default=300.0, show_default=True, help="For each look.")
+@click.option("--seconds", type=Amount(min=1), default=300.0, show_default=True, help="For each look.")
 @settings_options
 def bisect(conversation: str, check: str, seconds: float, **given: Any) -> int:
     """Find the entry after which a check turns, by halves; the folder itself is not touched."""

@@ -10,7 +10,7 @@ import click
 from angelia.core.errors import AngeliaError, BadInput, fault_words
 from angelia.core.visible import visible, visible_line
 from angelia.faces.cli.checkup.check_result import CheckResult, CheckState, Fix, broken, well
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import Amount, open_app, settings_options
 from angelia.faces.cli.other_programs import become
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import Painted, draw
@@ -33,7 +33,7 @@ _MARKS = {CheckState.WELL: ("✔", "32"), CheckState.BROKEN: ("✘", "31"), Chec
 @click.option("--door", metavar="NAME", help="Hold a channel to its kit on its real account, and certify what held.")
 @click.option("--to", default="", metavar="CHAT", help="For --door: a chat that is for trying, such as your own id.")
 @click.option("--yes", is_flag=True, help="For --door: send there without asking.")
-@click.option("--minutes", type=click.FloatRange(min=0), default=5.0, show_default=True, help="For --crash-test.")
+@click.option("--minutes", type=Amount(min=0), default=5.0, show_default=True, help="For --crash-test.")
 @click.option("-o", "--output", type=click.Path(), default="angelia-certificate", help="The certificate's folder.")
 @settings_options
 def doctor(offline: bool, fix: bool, **given: Any) -> int:

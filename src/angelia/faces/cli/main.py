@@ -174,6 +174,8 @@ def _told(error: Exception) -> int:
     from angelia.core.errors import AngeliaError, BadInput
     from angelia.faces.cli import exits
 
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:  # a library ran it among tasks of its own
+        error = error.exceptions[0]
     match error:
         case click.ClickException():
             told = StringIO()

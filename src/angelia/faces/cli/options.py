@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,20 @@ from angelia.service.settings.config import Loaded, home_folder, load
 if TYPE_CHECKING:
     from angelia.service.app import App
     from angelia.service.stored_home import StoredHome
+
+
+class Amount(click.FloatRange):
+    """A number of dollars or seconds: from `min` on, and finite."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """See `click.ParamType`."""
+        number: float = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value!r} is no finite number.", param, ctx)
+        return number
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,7 +45,7 @@ _TURN = (
         "modal:python:3.12-slim, or a preset.",
     ),
     click.option("--max-steps", type=click.IntRange(min=0), help="Model calls in one turn, at most (default 90)."),
-    click.option("--max-cost", type=click.FloatRange(min=0), help="US dollars for one turn, at most."),
+    click.option("--max-cost", type=Amount(min=0), help="US dollars for one turn, at most."),
     click.option("--max-seconds", type=click.IntRange(min=0), help="Seconds for one turn, at most."),
     click.option(
         "-C",

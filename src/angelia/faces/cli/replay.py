@@ -7,7 +7,7 @@ import click
 
 from angelia.core.ids import short
 from angelia.core.principal import OWNER
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import Amount, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.difference_lines import difference_lines
 from angelia.faces.words.output import echo
@@ -20,7 +20,7 @@ from angelia.faces.words.output import echo
 @click.argument("conversation", metavar="ID")
 @click.option("--model", metavar="VENDOR:NAME", help="Another model; without it, the one that answered.")
 @click.option("--from", "since", type=click.IntRange(min=1), default=1, help="The first entry that is asked again.")
-@click.option("--max-cost", type=click.FloatRange(min=0), help="US dollars for one turn, at most.")
+@click.option("--max-cost", type=Amount(min=0), help="US dollars for one turn, at most.")
 @settings_options
 def replay(conversation: str, since: int, **given: Any) -> int:
     """Say the same again, in a copy of the folder as it was, and show where it departs. Nobody is asked anything."""

@@ -53,7 +53,7 @@ def address_in(listen: str, setting: str) -> tuple[str, int]:
         ConfigError: it is none; names the setting.
     """
     host, colon, port = listen.rpartition(":")
-    if not colon or not port.isdecimal():
+    if not colon or not port.isdecimal() or len(port) > 5 or int(port) > 0xFFFF:
         raise ConfigError(f"{setting} is {listen!r}.", "Expected an address and a port, such as 127.0.0.1:8787.")
     return host, int(port)
 

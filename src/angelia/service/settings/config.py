@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -429,8 +430,25 @@ def as_one(lines: Sequence[str], path: Path, then: str) -> str:
     return "\n".join([f"{len(lines)} settings are wrong in {path}:", *(f"  {line}" for line in short), then])
 
 
+def reckoned_with(value: Any) -> bool:
+    """Whether every number in it is finite, and every whole one fits into 64 bits, as the store has them."""
+    match value:
+        case dict():
+            return all(reckoned_with(inner) for inner in value.values())
+        case list():
+            return all(reckoned_with(inner) for inner in value)
+        case float():
+            return isfinite(value)
+        case int():
+            return abs(value) < 1 << 63
+        case _:
+            return True
+
+
 def _convert(tree: dict[str, Any], origins: Mapping[str, str], path: Path) -> Config:
     try:
+        if not reckoned_with(tree):
+            raise msgspec.ValidationError("A number is larger than any that is reckoned with.")
         return msgspec.convert(tree, Config)
     except msgspec.ValidationError as error:
         from angelia.service.settings.faults import setting_faults

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -174,6 +175,9 @@ def _one(key: Key, value: Any, hint: Any, root: type[Struct]) -> Iterator[Settin
 
 
 def _converted(key: Key, value: Any, hint: Any) -> Iterator[SettingFault]:
+    if isinstance(value, int | float) and not (isfinite(value) and abs(value) < 1 << 63):
+        yield SettingFault(key, "No number as large is reckoned with.", f"It takes {takes(hint)}.")
+        return
     try:
         msgspec.convert(value, hint)
     except msgspec.ValidationError as error:

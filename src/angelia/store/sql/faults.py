@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from angelia.core.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, fault_words
+from angelia.core.errors import BadInput, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, fault_words
 
 _NEARLY_NOTHING = 64 * 1024
 """Bytes. SQLite reports some writes to a full disk as plain I/O errors; with less than this free, it is full."""
@@ -29,8 +29,20 @@ def explained(home: Path) -> Iterator[None]:
         if told is error:
             raise
         raise told from error
+    except OverflowError as error:
+        told = beyond(error)
+        if told is error:
+            raise
+        raise told from error
     except UnicodeDecodeError as error:  # Python reads what SQLite says of a damaged file, which may quote the file
         raise _damaged(home, str(error)) from error
+
+
+def beyond(error: OverflowError) -> Exception:
+    """The error to raise for a number that no row can have; another overflow stays what it is."""
+    if "SQLite INTEGER" not in str(error):
+        return error
+    return BadInput("No number is as large as the one that is asked for.", then="Give one that is listed.")
 
 
 def of_sqlite(error: sqlite3.Error, home: Path, holders: tuple[str, ...] = ()) -> Exception:

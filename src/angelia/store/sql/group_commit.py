@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 
 from angelia.core.crash import crash_point
+from angelia.store.sql.faults import beyond
 from angelia.store.sql.worker_thread import JobFailed
 
 Job = Callable[[sqlite3.Connection], object]
@@ -75,6 +76,7 @@ def _attempt(connection: sqlite3.Connection, job: Job, fault: Callable[[sqlite3.
 def _told(error: Exception, fault: Callable[[sqlite3.Error], Exception]) -> Exception:
     """What to tell a waiter: an error of its own each time, since a traceback grows with every raise."""
     told = fault(error) if isinstance(error, sqlite3.Error) else error
+    told = beyond(error) if isinstance(error, OverflowError) else told
     if told is not error:
         told.__cause__ = error
     return told

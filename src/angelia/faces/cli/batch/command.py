@@ -19,7 +19,7 @@ from angelia.core.text import one_line
 from angelia.faces.cli import exits
 from angelia.faces.cli.batch.live_table import LiveTable
 from angelia.faces.cli.batch.result_words import result_table
-from angelia.faces.cli.options import loaded_from, settings_options
+from angelia.faces.cli.options import Amount, loaded_from, settings_options
 from angelia.faces.words.output import canvas, echo, echo_json
 from angelia.faces.words.paint import Paint
 
@@ -41,7 +41,7 @@ _MOST_REASONS = 5
 @click.option("--check", default="", metavar="FILE", help="A Python file, or a command run where the model worked.")
 @click.option("--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="So many at once.")
 @click.option("--tries", type=click.IntRange(1, 1000), default=1, show_default=True, help="Of each task by each model.")
-@click.option("--max-cost", "whole_cost", type=click.FloatRange(min=0), help="US dollars for the whole batch, at most.")
+@click.option("--max-cost", "whole_cost", type=Amount(min=0), help="US dollars for the whole batch, at most.")
 @click.option("--max-steps", type=click.IntRange(min=0), help="Model calls for one task, at most.")
 @click.option("--max-seconds", type=click.IntRange(min=0), help="Seconds for one task, at most.")
 @click.option("--sandbox", metavar="NAME", help="Where tasks are done (default: as set), each in one of its own.")
