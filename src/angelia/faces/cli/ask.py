@@ -75,8 +75,8 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
                 _note(note)
     delivery = app.terminal_delivery(session, spoken)
     overdue = delivery.unsettled()
-    asking = bool(parts or session.turn.opened)
-    if not asking and not overdue:
+    asking, helping = bool(parts or session.turn.opened), bool(session.children)
+    if not (asking or helping or overdue):
         raise BadInput("There is no question.", then="Example: angelia ask 'What is in this folder?'")
     caps = app.loaded.config.limits
     transcript = TranscriptLines(money_capped=bool(caps.max_cost or caps.day_cost))
@@ -94,11 +94,11 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     if parts:
         form = e.AnswerForm.BOTH if spoken else e.AnswerForm.TEXT
         await session.take_in(e.UserSaid(tuple(parts), address=TERMINAL, answer=form))
-    _stop_on_interrupt(session)  # from here on there is a turn: before, Ctrl-C leaves at once
-    closed = await session.settled()
-    assert closed is not None
-    await _show(session, delivery, screen, delivery.due() if asking else ())
-    code = _code(closed.ending, spoken)
+    _stop_on_interrupt(session)  # from here on there is something to stop: before, Ctrl-C leaves at once
+    code = await _settled(session) if asking or not helping else await _helpers(session)
+    await _show(session, delivery, screen, delivery.due() if asking else delivery.unsettled())
+    if not code and spoken and not spoken.exists():
+        code = exits.FAILED  # an answer that is not spoken where that was wanted says why
     if code:
         _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
     if left := [started.call for started in session.children]:
@@ -126,10 +126,20 @@ async def _show(
         raise
 
 
-def _code(ending: end.Ending, spoken: Path | None) -> int:
-    """The exit code of the ending; an answer that is not `spoken` where that was wanted says why, and has failed."""
-    code = exits.code_of(ending)
-    return code if code or spoken is None or spoken.exists() else exits.FAILED
+async def _settled(session: Session) -> int:
+    """Wait until no turn is open; the exit code of the ending."""
+    closed = await session.settled()
+    assert closed is not None
+    return exits.code_of(closed.ending)
+
+
+async def _helpers(session: Session) -> int:
+    """Wait for those that an earlier life left at work. The exit code says whether all have answered."""
+    left = {started.call for started in session.children}
+    await session.wait(lambda: not session.children)
+    ends = [entry.fact for entry in session.log.entries if isinstance(entry.fact, e.WorkEnded)]
+    answered = {one.call for one in ends if one.child and isinstance(one.child.ending, end.Answered)}
+    return 0 if left <= answered else exits.FAILED
 
 
 def _demand_speech(app: "App", file: Path | None) -> Path | None:
