@@ -6,6 +6,8 @@ import shutil
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import StoreConnection
-from angelia.store.sql import upkeep
+from angelia.store.sql import database, upkeep
 from angelia.store.sql.copies import copy_daily
 from angelia.store.sql.copy_folder import copies
 from angelia.store.sql.database import FILE, Database
@@ -162,6 +164,64 @@ async def test_a_copy_that_nobody_waits_for_is_not_looked_through_to_its_end(db:
         await copying
     assert await asyncio.to_thread(over.wait, 200)
     assert found == []
+
+
+class LeftAt:
+    """Stands in for the event that says that nobody waits for a copy any more: said at the look of this number. What
+    is to happen meanwhile happens at the second one.
+    """
+
+    def __init__(self, number: int, meanwhile: Callable[[], object] = lambda: None) -> None:
+        self.number, self.looks, self.meanwhile = number, 0, meanwhile
+
+    def set(self) -> None:
+        """It has ended."""
+
+    def is_set(self) -> bool:
+        """Whether to leave."""
+        self.looks += 1
+        if self.looks == 2:
+            self.meanwhile()
+        return self.looks >= self.number
+
+
+def pages_of(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as found:
+        return int(found.execute("PRAGMA page_count").fetchone()[0])
+
+
+def rows_of(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as found:
+        return int(found.execute("SELECT count(*) FROM remembered").fetchone()[0])
+
+
+async def test_a_copy_that_nobody_waits_for_is_written_no_further(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_COPIED_AT_ONCE", 1)
+    left = LeftAt(3)
+    monkeypatch.setattr(database, "Event", lambda: left)
+    looked = list[StoreConnection]()
+    with pytest.raises(database._CopyLeft):
+        await db.copy_to(tmp_path / "copy.db", looked.append)
+    assert (left.looks, looked) == (3, [])
+
+
+async def test_a_copy_is_of_one_moment_and_ends_though_others_write_meanwhile(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def others_write() -> None:
+        with closing(sqlite3.connect(db.home / "angelia.db", isolation_level=None)) as other:
+            other.execute("INSERT INTO remembered VALUES ('meanwhile', 'x')")
+
+    monkeypatch.setattr(database, "_COPIED_AT_ONCE", 1)
+    seen = LeftAt(10**9, others_write)
+    monkeypatch.setattr(database, "Event", lambda: seen)
+    before = rows_of(db.home / "angelia.db")
+    await db.copy_to(tmp_path / "copy.db", lambda _: None)
+    assert rows_of(db.home / "angelia.db") == before + 1
+    assert rows_of(tmp_path / "copy.db") == before
+    assert seen.looks <= pages_of(tmp_path / "copy.db") + 1, "it was not begun anew"
 
 
 async def test_the_sweep_takes_old_orphans_and_nothing_else(db: Database, blobs: BlobStore, picture: str) -> None:

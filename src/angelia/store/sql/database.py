@@ -42,6 +42,8 @@ has come for a while; most of what a look costs is to wake up for it."""
 _CHECK = "INSERT INTO words (words) VALUES ('integrity-check')"
 _TOGETHER = 1024
 """Writes in one transaction, at most."""
+_COPIED_AT_ONCE = 1000
+"""Pages, of 4 kB, between two looks whether a copy is still wanted."""
 _LOOKED_EACH = 1000
 """Steps of SQLite's machine, some microseconds, between two looks whether a copy is still wanted."""
 
@@ -199,7 +201,7 @@ class Database:
 
     async def copy_to(self, path: Path, look: Job[T]) -> T:
         """Write a consistent copy of the database, while others go on writing; returns what `look` finds in the copy.
-        Cancelled, it looks no further: no thread is left that a process would have to wait for at its end.
+        Cancelled, it goes no further: no thread is left that a process would have to wait for at its end.
 
         Raises:
             StoreFull, StoreReadOnly: it cannot be written there.
@@ -329,11 +331,26 @@ def _data_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
+class _CopyLeft(Exception):
+    """Nobody waits for it any more, so nobody hears of this."""
+
+
 def _copy(home: Path, path: Path, look: Job[T], stopped: Event) -> T:
-    """With connections of its own: a large file takes a while, and nobody else is to wait for it."""
+    """With connections of its own: a large file takes a while, and nobody else is to wait for it.
+
+    What is written meanwhile by others would have it begin anew between two steps, if it were not for the transaction
+    (https://sqlite.org/c3ref/backup_finish.html).
+    """
+
+    def go_on(*_: int) -> None:
+        if stopped.is_set():
+            raise _CopyLeft
+
     with explained(path.parent), closing(connect_to_read(home / FILE)) as source, closing(new_file(path)) as copy:
         try:
-            source.backup(copy)
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            source.backup(copy, pages=_COPIED_AT_ONCE, progress=go_on)
         except sqlite3.DatabaseError as error:
             raise of_sqlite(error, home if damaging(error) else path.parent) from error
         copy.set_progress_handler(stopped.is_set, _LOOKED_EACH)
