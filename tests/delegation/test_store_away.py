@@ -13,6 +13,7 @@ from angelia.core.crash import on_crash_point
 from angelia.core.errors import StoreFull
 from angelia.engine import background
 from angelia.service import keep_running
+from angelia.service.app import App
 from angelia.store.sql.database import Database
 from angelia.store.sql.worker_thread import JobFailed
 from angelia.testing.model.steps import Speak, call, say
@@ -27,11 +28,11 @@ GATED = "echo runs > runs; cat go"
 
 
 class FullDisk:
-    """The disk of a conversation's home, on which the next `left` commits find no room."""
+    """The disk of a home, on which the next `left` commits find no room."""
 
-    def __init__(self, talk: Conversation) -> None:
-        assert isinstance(talk.app.db, Database)
-        lane = talk.app.db._writes
+    def __init__(self, app: App) -> None:
+        assert isinstance(app.db, Database)
+        lane = app.db._writes
         self._perform, self.left = lane._perform, 0
         lane._perform = self._take
 
@@ -52,7 +53,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def full_as_an_end_is_told(talk: Conversation, commits: int) -> FullDisk:
     """From the first end on, for so many commits."""
-    disk, passed = FullDisk(talk), set[str]()
+    disk, passed = FullDisk(talk.app), set[str]()
 
     def passing(point: str) -> None:
         if point == "work.ended" and point not in passed:
@@ -83,7 +84,7 @@ async def test_a_helper_that_a_full_disk_stops_goes_on_and_answers(tmp_path: Pat
         }
     )
     async with family(tmp_path, script, sets=UNCONFINED) as (talk, _):
-        disk = FullDisk(talk)
+        disk = FullDisk(talk.app)
         await has_begun(talk)
         disk.left = 1
         await write(tmp_path / "workspace" / "go", "on\n")

@@ -12,7 +12,7 @@ from angelia.context.compaction import last_move
 from angelia.context.view import refused_by
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
-from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.errors import AngeliaError, BadInput, StoreError
 from angelia.core.ids import CallId, call_that_asks, sortable_id
 from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, LiveEvent
@@ -64,7 +64,9 @@ class AcpConversation:
         self._sending = SessionSender(app, session, client)
         self.servers = Introductions(app, session, client, self._sending.tell)
         self._folder = FolderQuestions(app, session, client, self._sending.tell)
-        self._asking = PermissionRequests(session, client, app.clock, self._ask_in_words)
+        self._asking = PermissionRequests(
+            session, client, app.clock, self._ask_in_words, lambda words: self.say_aloud([words])
+        )
         self._order = asyncio.Lock()
         self._prompts = Prompts()
         self._question: e.ApprovalAsked | None = None
@@ -251,7 +253,11 @@ class AcpConversation:
         if self._question and (words := only_words(message.parts)):
             waiting.seq = self.session.turn.opened
             asked, self._question = self._question, None
-            await self.session.approve(asked, by=OWNER, answer=words)
+            try:
+                await self.session.approve(asked, by=OWNER, answer=words)
+            except StoreError:
+                self._question = asked  # the next prompt answers it
+                raise
         else:
             address = e.Address(DOOR, self.session.conversation)
             await self.session.say(message.parts, address=address, key=key, arrival=arrival, forwarded=forwarded)

@@ -85,11 +85,18 @@ class FolderQuestions:
             meant = ""
         if meant in ("trust", "decline"):
             prompt = self._app.conversations.prompt(self._session)
-            await prompt.answer(file, trusted=meant == "trust", at=self._app.clock())
+            try:
+                await prompt.answer(file, trusted=meant == "trust", at=self._app.clock())
+            except AngeliaError as error:
+                self._asked.discard(file.version)
+                self._end(call, "failed", f"Your answer could not be stored; you are asked again later. {error}")
+                raise
         if meant == "trust":
-            status, words = "completed", "The model follows this version from the next message on."
+            self._end(call, "completed", "The model follows this version from the next message on.")
         else:
-            status, words = "failed", not_followed(file, self._app.conversations.prompt(self._session).where)
+            self._end(call, "failed", not_followed(file, self._app.conversations.prompt(self._session).where))
+
+    def _end(self, call: ToolCall, status: str, words: str) -> None:
         self._tell([o.CallChanged(call.id, status=status, content=(o.AcpShown(o.AcpWords(words)),))])
 
     def _say_once(self, words: str) -> None:
