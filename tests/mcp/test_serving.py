@@ -68,6 +68,17 @@ async def test_what_takes_long_goes_on_and_is_waited_for_by_its_key(program: Pro
     assert stopped.is_error
 
 
+async def test_to_stop_what_has_ended_stops_no_other_ask_of_its_conversation(program: Program, at: AskModelAt) -> None:
+    async with ModelServer([say("North."), hang()]) as model:
+        at(model)
+        async with served(program) as caller:
+            first = await caller.call("ask", question="Which bed?", key="k1")
+            where = first.structured_content["conversation"]
+            await caller.call("ask", question="Why?", key="k2", conversation=where, seconds=0)
+            assert await caller.said("stop", key="k1") == "Nothing runs."
+            assert "told to stop" in await caller.said("stop", key="k2")
+
+
 async def test_another_ending_is_an_error_with_its_sentence(program: Program, at: AskModelAt) -> None:
     async with ModelServer(lambda _: out_of_credit()) as model:
         at(model)

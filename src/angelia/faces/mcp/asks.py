@@ -171,7 +171,7 @@ class Asks:
         return said, log[-1].at
 
     async def stop(self, key: str) -> bool:
-        """Stop the turn under this key; False where nothing runs.
+        """Stop the turn under this key; False where nothing runs, or by now the turn of another ask.
 
         Raises:
             BadInput: nothing was asked under it.
@@ -180,6 +180,8 @@ class Asks:
         if found is None:
             raise BadInput(f"Nothing was asked under the key {key!r}.")
         opened = self._open.get(found)
+        if opened and opened.session.turn.opened and Following(opened.session.log.entries, key).over():
+            return False
         return await (opened.session.stop(OWNER) if opened else self._app.conversations.stop_turn(found))
 
     async def close(self) -> None:
