@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from angelia.browsers.chromium import unwalled
+from angelia.browsers.chromium import unwalled, wall
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.browser_process import start_on_pipe
 from angelia.browsers.port import BrowserMissing
@@ -22,7 +22,7 @@ from angelia.faces.cli.checkup.browser import look_at_browser
 from angelia.faces.cli.checkup.check_result import CheckState
 from angelia.faces.cli.main import angelia
 from angelia.policy.verdict import FetchUrl, OpenOrigin
-from angelia.sandboxes.local.confinement import Unconfined
+from angelia.sandboxes.local.confinement import Confined, Unconfined
 from angelia.sandboxes.local.processes import MARK, belonging, everybody
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.service.app import App
@@ -46,6 +46,22 @@ def no_wall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("angelia.browsers.chromium.wall.confinement", lambda: MISSING)
     kept = [flag for flag in unwalled._FLAGS if not flag.startswith("--disable-features")]
     monkeypatch.setattr(unwalled, "_FLAGS", (*kept, *EVERY_NAME))
+
+
+def test_a_bubblewrap_that_is_roots_for_whoever_runs_it_is_no_wall(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (program := tmp_path / "bwrap").touch()
+    monkeypatch.setattr(wall, "confinement", lambda: Confined("bubblewrap"))
+    monkeypatch.setattr(wall, "bubblewrap_program", lambda: str(program))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert wall.no_wall() is None
+    program.chmod(0o4755)
+    found = wall.no_wall()
+    assert found is not None
+    assert str(program) in found.mend
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert wall.no_wall() is None, "root enters whatever it makes"
 
 
 @pytest.fixture
