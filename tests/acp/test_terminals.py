@@ -124,6 +124,26 @@ async def test_a_stop_ends_it_there(tmp_path: Path) -> None:
     assert await client.shells["term-1"].process.wait() != 0
 
 
+@pytest.mark.parametrize("silent", ["kill", "output", "release", "wait_for_exit"])
+async def test_a_turn_whose_editor_answers_nothing_about_its_terminal_can_be_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: str
+) -> None:
+    monkeypatch.setattr(terminals, "ANSWER_S", 0.2)
+    async with ModelServer(script(call("shell", {"command": "exec sleep 600"}))) as server:
+        place, client = first(server, tmp_path), ClientSide()
+        answers = {**client.answers, **ALWAYS}
+        del answers[f"terminal/{silent}"]
+        async with asyncio.timeout(60), Editor(place, answers) as editor:
+            session = await opened(editor)
+            waiting = editor.begin(session, "Go.")
+            await editor.until(lambda editor: embedded(editor))
+            editor.notify("session/cancel", sessionId=session)
+            assert (await waiting)["stopReason"] == "cancelled"
+        client.answers["terminal/kill"]({"terminalId": "term-1"})
+        await client.shells["term-1"].reading
+        await client.shells["term-1"].process.wait()
+
+
 async def test_an_editor_that_leaves_while_a_command_runs_there_is_left(tmp_path: Path) -> None:
     async with ModelServer(script(call("shell", {"command": "sleep 600"}))) as server:
         place, client = first(server, tmp_path), ClientSide()

@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import suppress
 from signal import Signals
 
 from angelia.acp.faults import Fault
+from angelia.deadline import within
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import results as r
 from angelia.faces.acp.session_sender import Client
@@ -14,6 +15,9 @@ from angelia.sandboxes.port import AccessRefused, Command, Exit, InputClosed, Sa
 
 MOST_OUTPUT = 4_000_000
 """Bytes of output that the editor is asked to keep."""
+
+ANSWER_S = 30.0
+"""How long the editor may take over anything but the end of a command."""
 
 _LOOK_AGAIN_S = 0.5
 _OVERLAP = 2_000
@@ -69,7 +73,7 @@ class AcpTerminal:
         seen = ""
         while True:
             over = self._ending.done()  # looked at before asking: what was written by then is told now
-            now = await self._ask("terminal/output", i.TerminalOutput)
+            now = await self._soon("terminal/output", i.TerminalOutput)
             if fresh := _fresh(seen, now):
                 yield fresh.encode()
             seen = now.output
@@ -77,7 +81,7 @@ class AcpTerminal:
                 break
             await asyncio.wait({self._ending}, timeout=_LOOK_AGAIN_S)
         with suppress(SandboxGone):  # it is over, and all of it was read
-            await self._ask("terminal/release", i.AcpWritten)
+            await self._soon("terminal/release", i.AcpWritten)
 
     @property
     def last_errors(self) -> bytes:
@@ -96,10 +100,14 @@ class AcpTerminal:
         return await asyncio.shield(self._ending)
 
     async def kill(self) -> None:
-        """See the port; how is the editor's business."""
+        """See the port; how is the editor's business.
+
+        Raises:
+            SandboxGone: it does not say that it has ended.
+        """
         if not self._ending.done():
-            await self._ask("terminal/kill", i.AcpWritten)
-            await asyncio.wait({self._ending})
+            await self._soon("terminal/kill", i.AcpWritten)
+            await self._answered_soon(asyncio.shield(self._ending))
 
     async def _end(self) -> Exit:
         timed_out = False
@@ -108,11 +116,25 @@ class AcpTerminal:
                 ended = await self._ask("terminal/wait_for_exit", i.TerminalExit)
         except TimeoutError:
             timed_out = True
-            await self._ask("terminal/kill", i.AcpWritten)
-            ended = await self._ask("terminal/wait_for_exit", i.TerminalExit)
+            await self._soon("terminal/kill", i.AcpWritten)
+            ended = await self._soon("terminal/wait_for_exit", i.TerminalExit)
         seconds = time.monotonic() - self._began
         status = ended.exit_code if ended.exit_code is not None and not ended.signal else -1
         return Exit(status, _number(ended.signal), timed_out, seconds)
+
+    async def _soon(self, method: str, answer: type[i.T]) -> i.T:
+        return await self._answered_soon(self._ask(method, answer))
+
+    async def _answered_soon(self, asked: Awaitable[i.T]) -> i.T:
+        """Raises SandboxGone: it was not answered."""
+        try:
+            return await within(ANSWER_S, asked)
+        except TimeoutError:
+            raise SandboxGone(
+                f"The editor gave no answer about its terminal within {ANSWER_S:g} s.",
+                "What runs there may run on.",
+                "Look at the editor; or set its terminal aside for this session.",
+            ) from None
 
     async def _ask(self, method: str, answer: type[i.T]) -> i.T:
         """Raises SandboxGone: the editor does not know the terminal any more."""
