@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import sys
+from asyncio.selector_events import BaseSelectorEventLoop
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -76,6 +77,16 @@ def interrupted_before_it_is_heard() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     on_crash_point(press)
+    main()
+
+
+def interrupted_as_its_loop_is_made() -> None:
+    """Somebody presses Ctrl-C in the first instant."""
+
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    BaseSelectorEventLoop._make_self_pipe = press  # type: ignore[attr-defined]
     main()
 
 

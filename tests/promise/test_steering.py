@@ -159,6 +159,13 @@ async def test_an_interrupt_before_a_question_is_stored_leaves_at_once(tmp_path:
     assert (run.status, run.stdout) == (130, "")
 
 
+async def test_an_interrupt_in_the_first_instant_leaves_without_a_word(tmp_path: Path) -> None:
+    async with ModelServer([hang()]) as server:
+        place = Place(tmp_path, server)
+        run = await place.ask("Hello?", entry="tests.promise.doors:interrupted_as_its_loop_is_made")
+    assert (run.status, run.stdout, run.stderr.strip()) == (130, "", "")
+
+
 async def test_what_runs_in_the_background_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     behind = call("shell", {"command": "echo $$ > number; sleep 600", "background": True})
     async with ModelServer([behind, slowly(say("Started."), first=0.3)]) as server:

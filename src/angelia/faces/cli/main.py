@@ -145,6 +145,12 @@ def _first_start() -> bool:
     return new and sys.stdin.isatty() and sys.stdout.isatty()
 
 
+_KEPT: list[BaseException] = []
+"""What ended a command, and by its frames all that was half made then: an event loop, its first task. Python lets go
+of these with the error, and complains of them on the terminal; a process that leaves need not.
+"""
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return the exit code. An error is a sentence on stderr, never a stack trace."""
     _have_home()
@@ -157,6 +163,7 @@ def run(arguments: Sequence[str]) -> int:
         stopped = isinstance(left.__context__ or left, KeyboardInterrupt)  # click makes an Abort of Ctrl-C, too
         if not stopped and not sys.stdin.isatty():
             echo("\nangelia: This was asked, and nobody is here to answer. Nothing more was done.", err=True)
+        _KEPT.append(left)
         return 130
     except Exception as error:  # noqa: BLE001 - the last line of defence: a person gets a sentence and a code
         return _told(error)
