@@ -46,6 +46,8 @@ async def _web(listen: str | None, given: dict[str, Any], *, opens: bool, log_ou
         echo(f"{counted(count, 'login')} ended.", err=True)
     if served:  # by a gateway, or in another terminal: what is missing is a link
         _show(link_at(served.address, await door.logins.new_code()), opens=opens)
+        if listen:
+            echo("It is served already, there; --listen counts once that has ended.", err=True)
         await app.close()
         return 0
     raise_descriptor_limit()

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,7 +15,7 @@ from angelia.models.pictures.settings import PainterSettings
 from angelia.sandboxes.undo.store import UndoSettings
 from angelia.service.delegation.settings import ChildPreset, DelegationSettings
 from angelia.service.places.presets import SandboxSettings, lay_over
-from angelia.service.settings.toml_text import origins_in, pairs, parse, put, read_text, value_in
+from angelia.service.settings.toml_text import has_wrong_number, origins_in, pairs, parse, put, read_text, value_in
 from angelia.tools.mcp.settings import McpSettings
 from angelia.tools.web.search_settings import SearchSettings
 
@@ -430,25 +429,10 @@ def as_one(lines: Sequence[str], path: Path, then: str) -> str:
     return "\n".join([f"{len(lines)} settings are wrong in {path}:", *(f"  {line}" for line in short), then])
 
 
-def reckoned_with(value: Any) -> bool:
-    """Whether every number in it is finite, and every whole one fits into 64 bits, as the store has them."""
-    match value:
-        case dict():
-            return all(reckoned_with(inner) for inner in value.values())
-        case list():
-            return all(reckoned_with(inner) for inner in value)
-        case float():
-            return isfinite(value)
-        case int():
-            return abs(value) < 1 << 63
-        case _:
-            return True
-
-
 def _convert(tree: dict[str, Any], origins: Mapping[str, str], path: Path) -> Config:
     try:
-        if not reckoned_with(tree):
-            raise msgspec.ValidationError("A number is larger than any that is reckoned with.")
+        if has_wrong_number(tree):
+            raise msgspec.ValidationError("A number is one that no setting can mean.")
         return msgspec.convert(tree, Config)
     except msgspec.ValidationError as error:
         from angelia.service.settings.faults import setting_faults

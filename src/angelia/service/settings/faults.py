@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -17,6 +16,7 @@ from angelia.models.catalog.credentials import KEY_PLACES
 from angelia.models.catalog.vendor import Vendor
 from angelia.models.catalog.vendors import vendors
 from angelia.service.places.presets import lay_over
+from angelia.service.settings.toml_text import wrong_number
 
 Key = tuple[str, ...]
 
@@ -175,8 +175,8 @@ def _one(key: Key, value: Any, hint: Any, root: type[Struct]) -> Iterator[Settin
 
 
 def _converted(key: Key, value: Any, hint: Any) -> Iterator[SettingFault]:
-    if isinstance(value, int | float) and not (isfinite(value) and abs(value) < 1 << 63):
-        yield SettingFault(key, "No number as large is reckoned with.", f"It takes {takes(hint)}.")
+    if wrong := wrong_number(key, value):
+        yield SettingFault(key, wrong, f"It takes {takes(hint)}.")
         return
     try:
         msgspec.convert(value, hint)

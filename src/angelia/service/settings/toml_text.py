@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +121,34 @@ def _line_with(text: str, parts: list[str]) -> int:
         if "=" in line and group == wanted and named == last:
             return number
     return 0
+
+
+_COUNTED = {"context", "delegation", "files", "limits", "sandbox", "schedule", "timeouts", "undo"}
+"""Sections whose numbers are amounts: tokens, bytes, seconds, dollars."""
+_SIGNED = {("limits", "patience")}
+"""Those of them where a number below zero has a meaning."""
+
+
+def wrong_number(key: tuple[str, ...], value: Any) -> str:
+    """What is wrong with the number at `key`, a sentence; empty for a good one, and for what is no number.
+
+    >>> wrong_number(("limits", "max_steps"), -5), wrong_number(("limits", "patience"), -1)
+    ('It is below zero.', '')
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    if not isfinite(value) or abs(value) >= 1 << 63:
+        return "No number as large is reckoned with."
+    below = value < 0 and key[:1] and key[0] in _COUNTED and key not in _SIGNED
+    return "It is below zero." if below else ""
+
+
+def has_wrong_number(value: Any, key: tuple[str, ...] = ()) -> bool:
+    """Whether there is one anywhere in a tree of settings."""
+    match value:
+        case Mapping():
+            return any(has_wrong_number(inner, (*key, str(name))) for name, inner in value.items())
+        case list():
+            return any(has_wrong_number(inner, key) for inner in value)
+        case _:
+            return bool(wrong_number(key, value))
