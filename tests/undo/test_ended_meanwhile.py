@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -51,3 +52,31 @@ def test_it_is_found_where_it_is_then(
     kept = ["c1_0"] if changes else []
     assert found == (kept if look is _undo else [])
     assert _undo(store) == kept
+
+
+def test_one_that_was_killed_before_it_had_its_name_goes_with_age_as_others_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = UndoStore(tmp_path / "home", UndoSettings(days=0))
+    (work := tmp_path / "work").mkdir()
+    step = store.begin("c", work, "c1_0")
+    _changed(step, work)
+    with monkeypatch.context() as killed:
+        killed.setattr(Path, "rename", partial(_raises, Killed))
+        with pytest.raises(Killed):
+            step.end()
+    for handle in (step._journal, step.root):  # as the system does
+        os.close(handle)
+    store.recover()
+    (found,) = store.steps("c")
+    assert not found.folder.name.endswith(OPEN)
+    store.prune()
+    assert _undo(store) == []
+
+
+class Killed(BaseException):
+    """The life ends here."""
+
+
+def _raises(error: type[BaseException], *_: object) -> NoReturn:
+    raise error

@@ -17,7 +17,7 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -371,21 +371,26 @@ def finish_killed(folder: Path) -> None:
     Nothing if it is ended meanwhile, by whoever writes it or by another life that looks.
     """
     with suppress(FileNotFoundError), reading(folder) as (records, alive):
-        if alive or not records or isinstance(records[-1], StepEnded):
+        if alive or not records:
             return
-        begun = records[0]
-        assert isinstance(begun, StepBegun)
-        paths = {record.path for record in records if isinstance(record, WasThere)}
-        after: dict[str, PathState] = dict.fromkeys(paths, NothingThere())
-        with suppress(OSError):
-            root = os.open(begun.workspace, FOLDER)
-            try:
-                after = states_of(root, paths)
-            finally:
-                os.close(root)
-        handle = os.open(folder / JOURNAL, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-        try:
-            os.write(handle, _encoder.encode(StepEnded(after, killed=True, at=time.time_ns())) + b"\n")
-        finally:
-            os.close(handle)
+        if not isinstance(records[-1], StepEnded):  # else it was killed before the folder had its name
+            _write_end(folder, records)
         folder.rename(folder.with_suffix(""))
+
+
+def _write_end(folder: Path, records: Sequence[Record]) -> None:
+    begun = records[0]
+    assert isinstance(begun, StepBegun)
+    paths = {record.path for record in records if isinstance(record, WasThere)}
+    after: dict[str, PathState] = dict.fromkeys(paths, NothingThere())
+    with suppress(OSError):
+        root = os.open(begun.workspace, FOLDER)
+        try:
+            after = states_of(root, paths)
+        finally:
+            os.close(root)
+    handle = os.open(folder / JOURNAL, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    try:
+        os.write(handle, _encoder.encode(StepEnded(after, killed=True, at=time.time_ns())) + b"\n")
+    finally:
+        os.close(handle)
