@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -197,6 +198,19 @@ async def test_whoever_asks_for_a_clock_does_not_stand_in_the_way_of_one_that_be
     await woken.wait()
     assert clock_runs(tmp_path)
     pipe.close()
+    assert not clock_runs(tmp_path)
+
+
+async def test_a_clock_that_ends_as_it_is_woken_fails_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe, write = WakePipe(tmp_path, lambda: None), os.write
+
+    def write_as_it_ends(to: int, data: bytes) -> int:
+        pipe.close()
+        return write(to, data)
+
+    monkeypatch.setattr(os, "write", write_as_it_ends)
+    wake_clock(tmp_path)
+    monkeypatch.undo()
     assert not clock_runs(tmp_path)
 
 

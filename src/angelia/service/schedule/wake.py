@@ -36,7 +36,7 @@ def wake_clock(home: Path) -> None:
     """Have whoever keeps time look at once; nothing happens where nobody does."""
     with _listened_to(home) as pipe:
         if pipe is not None:
-            with suppress(BlockingIOError):  # it is full: they are being woken already
+            with suppress(BlockingIOError, BrokenPipeError):  # full: they are being woken already; or they end just now
                 os.write(pipe, b"\n")
 
 
