@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from angelia.core import entry as e
 from angelia.testing.model import steps
 from angelia.testing.model.answerers import by_replies, echo, instant, name_the_colour
 from angelia.testing.model.pictures import one_colour
@@ -256,3 +257,17 @@ async def test_sessions_of_a_folder_that_was_moved_are_listed_under_its_old_name
             place.workspace.rename(tmp_path / "moved")
             listed = await editor.ask("session/list", cwd=str(place.workspace))
     assert [one["sessionId"] for one in listed["sessions"]] == [session]
+
+
+async def test_what_two_processes_have_open_before_its_first_message_is_one_conversation(tmp_path: Path) -> None:
+    async with ModelServer(echo) as server:
+        place = first(server, tmp_path)
+        async with Editor(place) as one, Editor(place) as other:
+            for editor in (one, other):
+                await editor.hello()
+            session = await one.new()
+            await other.load(session)
+            assert await other.prompt(session, "First.") == "end_turn"
+            assert await one.prompt(session, "Second.") == "end_turn"
+    assert [isinstance(fact, e.UserSaid) for fact in await place.facts()].count(True) == 2
+    assert [len(request.heard.messages) for request in server.requests] == [1, 3]

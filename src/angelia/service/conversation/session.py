@@ -131,10 +131,19 @@ class Session:
         return bool(await self._put(*facts))
 
     async def _put(self, *facts: e.AnyFact) -> list[e.Entry]:
-        """Append what a person does; the first thing they do begins the conversation in the store."""
+        """Append what a person does; the first thing they do begins the conversation in the store, unless another
+        process to which it was handed out has begun it by then.
+        """
         async with self._putting:  # two that come at once must not both begin it
-            first = [self._opened] if self._opened else []
-            added = await self.log.append(*first, *facts)
+            if self._opened is None:
+                return await self.log.append(*facts)
+            try:
+                added = await self.log.append(self._opened, *facts)
+            except BadInput:
+                await self.log.refresh()
+                if not self.log.entries:
+                    raise
+                added = await self.log.append(*facts)
             self._opened = None
         return added
 
