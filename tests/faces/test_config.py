@@ -68,9 +68,17 @@ def test_what_an_editor_left_is_put_in_place_only_if_it_is_right(place: Place, t
     assert (place.home / "config.toml").read_text() == "effort = 'low'\n"
 
 
+@pytest.mark.parametrize("typed", [("--sandbox", "local"), ("--continue",), ("-C", "."), ("--set", "effort=low")])
+def test_options_without_a_command_are_those_of_a_conversation(place: Place, typed: tuple[str, ...]) -> None:
+    ended = place.run(*typed)
+    assert ended.code == 2
+    assert "A conversation needs a terminal" in ended.err
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
+        (("--continu",), "Did you mean '--continue'?"),
         (("chanels",), "Did you mean 'channels'?"),
         (("config", "ste"), "'set'"),
         (("what is in this folder",), "angelia ask 'what is in this folder'"),

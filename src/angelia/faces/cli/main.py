@@ -76,6 +76,12 @@ class LazyGroup(click.Group):
         """All names, in the order of `COMMANDS`."""
         return list(COMMANDS)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """What begins with an option of a conversation opens one, as plain `angelia` does."""
+        first = args[0] if args else ""
+        talks = first.startswith("-") and first not in ("-", "--", "-h", "--help", "-V", "--version")
+        return super().parse_args(ctx, ["chat", *args] if talks else args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return one command."""
         if cmd_name not in COMMANDS:
