@@ -25,6 +25,7 @@ from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
 from angelia.testing.networks.imap_server import PASSWORD, USER, ImapServer
 from tests import nursery
+from tests.delegation.family import by_task, delegate, words
 from tests.faces.angelia import MODEL, Place
 from tests.ports import free_port
 
@@ -187,6 +188,19 @@ async def test_a_second_clock_waits_and_the_first_hears_at_once_of_what_another_
         assert "silent" in history.stdout
         assert "all is well" in history.stdout
         assert len(server.requests) == 1
+
+
+async def test_a_helper_of_a_turn_that_has_answered_ends_before_that_is_left(tmp_path: Path) -> None:
+    child = [call("shell", {"command": "sleep 0.5"}), say("It is 42.")]
+    async with ModelServer(
+        by_task({"look it up": child, "Say hello": [delegate("look it up"), say("Begun.")]})
+    ) as server:
+        place = _place(tmp_path, server.base_url.removesuffix("/v1"))
+        await _scheduled(place, "every day at 8:00")
+        run = await nursery.run(["schedule", "run", await _id(place.home)], place.environment({}))
+        assert run.status == 0, run.stderr
+        ends = [fact for fact in await _log(place.home) if isinstance(fact, e.WorkEnded)]
+        assert [words(fact) for fact in ends] == ["It is 42."]
 
 
 async def test_whoever_asks_for_a_clock_does_not_stand_in_the_way_of_one_that_begins(tmp_path: Path) -> None:

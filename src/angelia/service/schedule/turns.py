@@ -84,7 +84,7 @@ class ScheduledTurns:
             theirs = next(iter(offered(sources.config, session.owner, (), "model")), "")
             model = model or theirs or await sources.model()
             await sources.conversations.employ(session, model, approvers=nobody)
-            await session.settled()
+            await session.wait(lambda: not (session.turn.opened or session.children))  # nobody else goes on with those
             delivery = sources.delivery(session)
             for queued in delivery.unsettled():
                 await delivery.keep(queued)
