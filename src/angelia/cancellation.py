@@ -9,6 +9,8 @@ import asyncio
 import logging
 from typing import Any
 
+from angelia.core.errors import AngeliaError
+
 logger = logging.getLogger(__name__)
 
 
@@ -37,4 +39,5 @@ async def ended(*cancelled: asyncio.Future[Any]) -> None:
     """
     for task, came in zip(cancelled, await asyncio.gather(*cancelled, return_exceptions=True), strict=True):
         if isinstance(came, Exception):
-            logger.info("had failed before it was to end: %r", task, exc_info=came)
+            fault = None if isinstance(came, AngeliaError) else came
+            logger.info("had failed before it was to end: %r: %s", task, came, exc_info=fault)

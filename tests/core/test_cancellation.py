@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from angelia.cancellation import cancel_and_wait, end_if_cancelled
+from angelia.core.errors import NotFound
 
 pytestmark = pytest.mark.anyio
 
@@ -60,14 +61,18 @@ async def test_a_bound_that_ran_out_before_is_no_cancellation() -> None:
 
 
 async def test_what_a_task_failed_with_is_logged_when_it_is_to_end(caplog: pytest.LogCaptureFixture) -> None:
-    async def fails() -> None:
-        raise KeyError("a fault of ours")
+    async def fails(error: Exception) -> None:
+        raise error
 
-    failed, waits = asyncio.create_task(fails()), asyncio.create_task(asyncio.Event().wait())
-    await asyncio.wait([failed])
+    errors = KeyError("a fault of ours"), NotFound("nothing of that name")
+    failed = [asyncio.create_task(fails(error)) for error in errors]
+    waits = asyncio.create_task(asyncio.Event().wait())
+    await asyncio.wait(failed)
     with caplog.at_level(logging.INFO):
-        await cancel_and_wait(failed, None, waits)
+        await cancel_and_wait(*failed, None, waits)
     assert waits.cancelled()
-    (record,) = caplog.records
-    assert "a fault of ours" in caplog.text
-    assert record.exc_info
+    fault, told = caplog.records
+    assert "a fault of ours" in fault.getMessage()
+    assert fault.exc_info, "where it came from"
+    assert "nothing of that name" in told.getMessage()
+    assert not told.exc_info
