@@ -2,13 +2,15 @@
 
 import asyncio
 import os
+import resource
 import signal
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from angelia.core.errors import Fenced, NotFound
+from angelia.core.errors import Fenced, NotFound, StoreFull
 from angelia.core.ids import ConversationId
 from angelia.store.log.lease import HeldElsewhere, Lease
 from angelia.store.log.transcript import Transcript
@@ -153,3 +155,17 @@ async def test_the_lease_of_an_earlier_boot_does_not_hold(db: Database, conversa
     await acquire(db, conversation, "before the power cut", ttl_ms=3_600_000)
     await db.write(lambda connection: connection.execute("UPDATE leases SET boot = 'an earlier one'"))
     assert (await acquire(db, conversation, "after it")).epoch == 2
+
+
+def test_a_name_that_a_full_disk_does_not_take_says_so_and_can_be_asked_for_again(home: Path) -> None:
+    db = Database.open(home)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(StoreFull, match="may not grow"):
+            db.presence.name("the page")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list((home / "alive").iterdir())
+    assert db.presence.name("the page")
+    db.close()

@@ -48,7 +48,12 @@ class Presence:
             if not path.exists():  # somebody cleaned up between the two calls
                 os.close(file)
                 continue
-            os.write(file, holder.encode())
+            try:
+                os.write(file, holder.encode())
+            except OSError:  # the disk is full: nothing is left of it, and it can be asked for again
+                path.unlink(missing_ok=True)
+                os.close(file)
+                raise
             self._name, self._file = name, file
         return self._name
 

@@ -50,6 +50,15 @@ _LOOKED_EACH = 1000
 logger = logging.getLogger("angelia.store")
 
 
+class _HomePresence(Presence):
+    """That of a process in a home, whose disk may be full."""
+
+    def name(self, holder: str) -> str:
+        """See `Presence`; raises a StoreError in place of an OSError."""
+        with explained(self._folder.parent):
+            return super().name(holder)
+
+
 class Database:
     """A home's database. Made by `open`; one per process and home.
 
@@ -58,7 +67,7 @@ class Database:
 
     def __init__(self, home: Path, clock: Clock, patience_s: float, writer: sqlite3.Connection | None) -> None:
         self.home, self.clock = home, clock
-        self.presence = Presence(home / "alive")
+        self.presence = _HomePresence(home / "alive")
         self.tips = TipsJournal(home)
         self.words, self.numbers = FullText(), SqliteNumbers()
         self._patience_s = patience_s
