@@ -7,6 +7,7 @@ import click
 
 from angelia.core.principal import OWNER
 from angelia.core.text import one_line
+from angelia.faces.cli import completion
 from angelia.faces.cli.options import Amount, open_app, settings_options
 from angelia.faces.words.output import echo
 
@@ -20,7 +21,7 @@ _REASON = 200
     epilog="Examples:  angelia bisect 5c8r2n6h --check check.py  ·  "
     "angelia bisect 5c8r2n6h --check 'python -m pytest -q tests'"
 )
-@click.argument("conversation", metavar="ID")
+@click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--check", required=True, metavar="FILE", help="A Python file, or a command run in a copy of the folder.")
 @click.option("--seconds", type=Amount(min=1), default=300.0, show_default=True, help="For each look.")
 @settings_options

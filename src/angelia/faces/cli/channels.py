@@ -12,6 +12,7 @@ from angelia.channels.port import HasLinking
 from angelia.channels.registry import OURS, find_channel, read_settings
 from angelia.core.entry import Address
 from angelia.core.errors import BadInput, MissingPart
+from angelia.faces.cli import completion
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import draw, echo, sure
@@ -50,7 +51,7 @@ def _list(given: dict[str, Any]) -> int:
 
 
 @channels.command(epilog="Examples:  angelia channels add telegram  ·  angelia channels add irc --with nick=rosa")
-@click.argument("kind")
+@click.argument("kind", shell_complete=completion.channel_kinds)
 @click.option("--name", default="", help="Another name than the network's, for a second account.")
 @click.option("--owner", default="", metavar="ID", help="Your own id in that network.")
 @click.option("--token", default="", metavar="TOKEN", help="Asked for without being shown, if it is not given.")
@@ -85,7 +86,7 @@ def add(kind: str, name: str, **given: Any) -> int:
 
 
 @channels.command(epilog="Examples:  angelia channels edit telegram  ·  angelia channels edit irc --with nick=rosa")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.channels)
 @click.option("--owner", default="", metavar="ID", help="One more id of yours in that network.")
 @click.option("--token", default="", metavar="TOKEN", help="A fresh token.")
 @click.option("--with", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of it.")
@@ -125,7 +126,7 @@ def _section(given: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 @channels.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.channels)
 @settings_options
 def disable(name: str, **given: Any) -> int:
     """Keep a channel's settings and do not open it."""
@@ -133,7 +134,7 @@ def disable(name: str, **given: Any) -> int:
 
 
 @channels.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.channels)
 @settings_options
 def enable(name: str, **given: Any) -> int:
     """Open a channel again that was disabled."""
@@ -148,7 +149,7 @@ def _enabled(name: str, given: dict[str, Any], *, on: bool) -> int:
 
 
 @channels.command(epilog="Example: angelia channels remove telegram --yes")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.channels)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @settings_options
 def remove(name: str, yes: bool, **given: Any) -> int:
@@ -206,7 +207,7 @@ def matrix(kinds: tuple[str, ...]) -> int:
 
 
 @channels.command(epilog="Example: angelia channels link whatsapp-personal")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.channels)
 @settings_options
 def link(name: str, **given: Any) -> int:
     """Link a channel to an account, where a token alone is not enough: shows what the phone has to scan."""
@@ -231,7 +232,7 @@ async def _link(name: str, given: dict[str, Any]) -> int:
 
 
 @channels.command(epilog="Example: angelia channels test telegram --to 4711")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.channels)
 @click.option("--to", required=True, metavar="CHAT", help="The chat, such as your own id.")
 @settings_options
 def test(name: str, to: str, **given: Any) -> int:

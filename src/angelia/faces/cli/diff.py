@@ -7,6 +7,7 @@ import click
 
 from angelia.core.ids import short
 from angelia.core.principal import OWNER
+from angelia.faces.cli import completion
 from angelia.faces.cli.options import open_to_read, settings_options
 from angelia.faces.words.difference_lines import difference_lines
 from angelia.faces.words.output import echo
@@ -16,8 +17,8 @@ from angelia.faces.words.output import echo
     epilog="Exit codes: 0 alike · 1 they differ.  Examples:  angelia diff 5c8r2n6h 77abk2q4  ·  "
     "angelia diff 5c8r2n6h 77abk2q4 --whole"
 )
-@click.argument("one", metavar="ID")
-@click.argument("other", metavar="ID")
+@click.argument("one", metavar="ID", shell_complete=completion.conversations)
+@click.argument("other", metavar="ID", shell_complete=completion.conversations)
 @click.option("--whole", is_flag=True, help="Every step in full; without it, its first words.")
 @settings_options
 def diff(one: str, other: str, whole: bool, **given: Any) -> int:

@@ -12,6 +12,7 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import SHORT, short
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
+from angelia.faces.cli import completion
 from angelia.faces.cli.open_conversation import last_conversation
 from angelia.faces.cli.options import open_app, open_to_read, settings_options
 from angelia.faces.cli.progress import working
@@ -103,7 +104,7 @@ async def _search(query: str, limit: int, as_json: bool, given: dict[str, Any]) 
 
 
 @click.command(epilog=f"Example: angelia delete 5c8r2n6h   (asks, then wants the last {LAST} characters of the id)")
-@click.argument("conversation", metavar="ID")
+@click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--yes-really", is_flag=True, help="Ask nothing; for scripts.")
 @settings_options
 def delete(conversation: str, yes_really: bool, **given: Any) -> int:
@@ -143,7 +144,7 @@ def _sure(conversation: str, count: int, learnt: int) -> bool:
 
 
 @click.command(epilog=f"Examples:  angelia receipts  ·  angelia receipts 5c8r2n6h   (ids have {SHORT} characters here)")
-@click.argument("conversation", metavar="[ID]", required=False)
+@click.argument("conversation", metavar="[ID]", required=False, shell_complete=completion.conversations)
 @click.option("--let-be", "rest", is_flag=True, help="Hear no more of what failed, or may have; the log keeps it.")
 @settings_options
 def receipts(conversation: str | None, rest: bool, **given: Any) -> int:

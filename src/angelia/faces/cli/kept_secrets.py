@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from angelia.core.errors import BadInput
+from angelia.faces.cli import completion
 from angelia.faces.cli.options import loaded_from, settings_options
 from angelia.faces.words.output import asked, echo
 from angelia.faces.words.paint import screen
@@ -79,7 +80,7 @@ def _typed(handle: str) -> str:
 
 
 @secrets.command("remove")
-@click.argument("handle")
+@click.argument("handle", shell_complete=completion.secrets)
 @settings_options
 def remove_secret(handle: str, **given: Any) -> int:
     """Forget a secret, here and in the keyring. What was typed or sent with it stays where it went."""

@@ -13,6 +13,7 @@ import click
 from angelia.core.counts import counted
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.text import one_line
+from angelia.faces.cli import completion
 from angelia.faces.cli.mcp_adding import add, remove
 from angelia.faces.cli.mcp_login import login, logout
 from angelia.faces.cli.open_conversation import folder_here
@@ -54,7 +55,7 @@ def list_servers(**given: Any) -> int:
 
 
 @mcp.command("test", epilog="Example: angelia mcp test github")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.servers)
 @settings_options
 def try_server(name: str, **given: Any) -> int:
     """Connect to a server and list its tools."""

@@ -10,6 +10,7 @@ import click
 
 from angelia.core.errors import BadInput
 from angelia.core.unambiguous import unambiguous_line
+from angelia.faces.cli import completion
 from angelia.faces.cli.options import loaded_from, settings_options
 from angelia.faces.words.output import echo, sure
 from angelia.service.conversation.servers import configured
@@ -124,7 +125,7 @@ def _told(section: dict[str, Any]) -> list[str]:
 
 
 @click.command(epilog="Example: angelia mcp remove files")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.servers)
 @settings_options
 def remove(name: str, **given: Any) -> int:
     """Take an MCP server out of the settings, and forget the login there."""

@@ -7,6 +7,7 @@ import click
 
 from angelia.core.counts import counted
 from angelia.core.errors import BadInput
+from angelia.faces.cli import completion
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import echo
 from angelia.service.app import App
@@ -15,7 +16,7 @@ from angelia.tools.mcp.logins import RegisteredClient
 
 
 @click.command(epilog="Examples:  angelia mcp login linear  ·  angelia mcp login linear --paste   (over SSH)")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.servers)
 @click.option("--no-open", is_flag=True, help="Only print the address.")
 @click.option("--paste", is_flag=True, help="The browser runs elsewhere: paste the address at which it ends.")
 @click.option("--client-id", default="", help="As whom, where you registered Angelia there yourself.")
@@ -66,7 +67,7 @@ async def _secret(app: App, name: str, handle: str) -> str:
 
 
 @click.command(epilog="Example: angelia mcp logout linear")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.servers)
 @settings_options
 def logout(name: str, **given: Any) -> int:
     """Forget the login at a server; it is not told."""

@@ -7,6 +7,7 @@ import click
 
 from angelia.core.ids import short
 from angelia.core.principal import OWNER
+from angelia.faces.cli import completion
 from angelia.faces.cli.options import Amount, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.difference_lines import difference_lines
@@ -17,7 +18,7 @@ from angelia.faces.words.output import echo
     epilog="Exit codes: 0 alike · 1 it departed.  Examples:  angelia replay 5c8r2n6h  ·  "
     "angelia replay 5c8r2n6h --model ollama:qwen3 --from 42"
 )
-@click.argument("conversation", metavar="ID")
+@click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--model", metavar="VENDOR:NAME", help="Another model; without it, the one that answered.")
 @click.option("--from", "since", type=click.IntRange(min=1), default=1, help="The first entry that is asked again.")
 @click.option("--max-cost", type=Amount(min=0), help="US dollars for one turn, at most.")

@@ -11,6 +11,7 @@ from angelia.core.days import DAY_MS
 from angelia.core.ids import short
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
+from angelia.faces.cli import completion
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
@@ -82,7 +83,7 @@ async def _run(dry_run: bool, given: dict[str, Any]) -> int:
 
 
 @retention.command(epilog="Examples:  angelia retention keep 5c8r2n6h  ·  angelia retention keep 5c8r2n6h --no-longer")
-@click.argument("conversation", metavar="ID")
+@click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--no-longer", is_flag=True, help="Let the settings hold for it again.")
 @settings_options
 def keep(conversation: str, no_longer: bool, **given: Any) -> int:

@@ -14,6 +14,7 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import short
 from angelia.core.principal import OWNER
 from angelia.end_signals import asked_to_end
+from angelia.faces.cli import completion
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import echo, sure
 from angelia.faces.words.widths import table
@@ -149,7 +150,7 @@ def list_all(**given: Any) -> int:
 
 
 @schedule.command(epilog="Example: angelia schedule show 7kq2m9xd")
-@click.argument("part", metavar="ID")
+@click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def show(part: str, **given: Any) -> int:
     """One schedule whole: its text, its zone, where it works, the next times, and what became of messages about it."""
@@ -165,7 +166,7 @@ def show(part: str, **given: Any) -> int:
 
 
 @schedule.command(epilog="Example: angelia schedule history 7kq2m9xd")
-@click.argument("part", metavar="ID")
+@click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="So many, the newest (default 20).")
 @settings_options
 def history(part: str, limit: int, **given: Any) -> int:
@@ -183,7 +184,7 @@ def history(part: str, limit: int, **given: Any) -> int:
 
 
 @schedule.command(epilog="Example: angelia schedule pause 7kq2m9xd")
-@click.argument("part", metavar="ID")
+@click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def pause(part: str, **given: Any) -> int:
     """Begin nothing more, until it is resumed."""
@@ -191,7 +192,7 @@ def pause(part: str, **given: Any) -> int:
 
 
 @schedule.command(epilog="Example: angelia schedule resume 7kq2m9xd")
-@click.argument("part", metavar="ID")
+@click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def resume(part: str, **given: Any) -> int:
     """Go on; the times meanwhile are noted as missed."""
@@ -199,7 +200,7 @@ def resume(part: str, **given: Any) -> int:
 
 
 @schedule.command(epilog="Example: angelia schedule remove 7kq2m9xd")
-@click.argument("part", metavar="ID")
+@click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def remove(part: str, **given: Any) -> int:
     """End it for good; its history stays."""
@@ -217,7 +218,7 @@ def _changed(
 
 
 @schedule.command(epilog="Example: angelia schedule run 7kq2m9xd")
-@click.argument("part", metavar="ID")
+@click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def run(part: str, **given: Any) -> int:
     """Begin one turn of it now, by whoever keeps time, or here where nobody does; its times stay as they are."""

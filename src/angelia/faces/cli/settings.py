@@ -13,6 +13,7 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import short
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
+from angelia.faces.cli import completion
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.words.output import echo, sure
 from angelia.faces.words.paint import screen
@@ -36,7 +37,7 @@ def config(ctx: click.Context, /, **given: Any) -> int | None:
 
 
 @config.command(epilog="Examples:  angelia config show  ·  angelia config show limits")
-@click.argument("key", default="")
+@click.argument("key", default="", shell_complete=completion.settings)
 @settings_options
 def show(key: str, **given: Any) -> int:
     """Show the settings whose name begins so, with where their values came from; all of them without a name."""
@@ -60,7 +61,7 @@ def _show(key: str, given: dict[str, Any]) -> int:
     epilog="Examples:  angelia config set policy.mode ask  ·  angelia config set fallback ollama:qwen3",
     context_settings={"ignore_unknown_options": True},  # a number below zero is no option
 )
-@click.argument("key")
+@click.argument("key", shell_complete=completion.settings)
 @click.argument("value")
 def set_value(key: str, value: str) -> int:
     """Change one setting in config.toml. What it does not take is refused, and then nothing is changed."""
@@ -71,7 +72,7 @@ def set_value(key: str, value: str) -> int:
 
 
 @config.command(epilog="Example: angelia config unset limits.max_steps")
-@click.argument("key")
+@click.argument("key", shell_complete=completion.settings)
 def unset(key: str) -> int:
     """Take a setting, or a group of them, out of config.toml: its default holds again."""
     file = _file()

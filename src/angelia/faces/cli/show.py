@@ -16,6 +16,7 @@ from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, short
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
+from angelia.faces.cli import completion
 from angelia.faces.cli.open_conversation import last_conversation
 from angelia.faces.cli.options import open_to_read, settings_options
 from angelia.faces.cli.trajectories import FORMATS, of_batch, trajectories
@@ -27,7 +28,7 @@ from angelia.service.conversation.setups import setup_in_force
 
 
 @click.command(epilog="Examples:  angelia show 5c8r2n6h  ·  angelia show --usage  ·  angelia show 5c8r2n6h --json | jq")
-@click.argument("conversation", metavar="[ID]", required=False)
+@click.argument("conversation", metavar="[ID]", required=False, shell_complete=completion.conversations)
 @click.option("--json", "as_json", is_flag=True, help="The entries, one JSON line each.")
 @click.option("--usage", is_flag=True, help="Tokens, cached share and cost of each turn.")
 @click.option("--prompt", is_flag=True, help="The system prompt of the last request.")
@@ -142,7 +143,7 @@ class _Turn:
     epilog="Examples:  angelia export 5c8r2n6h -o garden.md  ·  angelia export 5c8r2n6h --format jsonl | gzip > c.gz"
     "  ·  angelia export --batch numbers-batch --format openai -o train.jsonl  ·  angelia export --follow -o log.jsonl"
 )
-@click.argument("conversations", metavar="[ID]...", nargs=-1)
+@click.argument("conversations", metavar="[ID]...", nargs=-1, shell_complete=completion.conversations)
 @click.option("--format", "form", type=click.Choice(["md", "jsonl", *FORMATS]), default="md", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A new file; without it, stdout.")
 @click.option("--batch", type=click.Path(path_type=Path), metavar="FOLDER", help="All conversations of a batch.")

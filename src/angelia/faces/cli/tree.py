@@ -9,6 +9,7 @@ import msgspec
 
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
+from angelia.faces.cli import completion
 from angelia.faces.cli.open_conversation import last_conversation
 from angelia.faces.cli.options import open_to_read, settings_options
 from angelia.faces.words.output import echo, echo_json
@@ -18,7 +19,7 @@ from angelia.service.delegation.tree import HEAD, shown_rows, tree_of
 
 
 @click.command(epilog="Examples:  angelia tree  ·  angelia tree 5c8r2n6h --json")
-@click.argument("conversation", required=False, metavar="[ID]")
+@click.argument("conversation", required=False, metavar="[ID]", shell_complete=completion.conversations)
 @click.option("--json", "as_json", is_flag=True, help="One JSON line each.")
 @settings_options
 def tree(conversation: str | None, as_json: bool, **given: Any) -> int:
