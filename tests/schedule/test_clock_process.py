@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import os
+import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -201,6 +202,31 @@ async def test_a_helper_of_a_turn_that_has_answered_ends_before_that_is_left(tmp
         assert run.status == 0, run.stderr
         ends = [fact for fact in await _log(place.home) if isinstance(fact, e.WorkEnded)]
         assert [words(fact) for fact in ends] == ["It is 42."]
+
+
+async def test_a_helper_that_still_worked_when_the_clock_was_killed_goes_on_with_the_next_one(tmp_path: Path) -> None:
+    """Its turn has answered by then, so nothing else would open its conversation again."""
+    child = [call("shell", {"command": "sleep 0.5"}), say("It is 42.")]
+    async with (
+        ModelServer(
+            by_task({"look it up": child, "Say hello": [delegate("look it up"), say("Begun."), say("42, then.")]})
+        ) as server,
+        nursery.Nursery() as lives,
+    ):
+        place = _place(tmp_path, server.base_url.removesuffix("/v1"))
+        await _scheduled(place, "in 1 second")
+        await nursery.run_killed_at(LAST, ["clock"], place.environment({}))
+        assert not any(isinstance(fact, e.WorkEnded) for fact in await _log(place.home))
+        (tmp_path / "second").mkdir()
+        clock = await lives.bear(["clock"], place.environment({}), tmp_path / "second")
+        async with asyncio.timeout(60):
+            while not (  # noqa: ASYNC110 - another process ends it
+                ends := [one for one in await _log(place.home) if isinstance(one, e.WorkEnded)]
+            ):
+                await asyncio.sleep(0.05)
+        assert [words(fact) for fact in ends] == ["It is 42."]
+        clock.kill(signal.SIGTERM)
+        assert (await clock.ended()).status == 0
 
 
 async def test_whoever_asks_for_a_clock_does_not_stand_in_the_way_of_one_that_begins(tmp_path: Path) -> None:

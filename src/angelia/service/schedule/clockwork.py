@@ -28,6 +28,7 @@ from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation
 from angelia.core.text import one_line
 from angelia.core.timing import OneTime, Watched
+from angelia.engine.background import BackgroundWork
 from angelia.service.keep_running import keep_running
 from angelia.service.people.budgets import Budgets
 from angelia.service.schedule.day_caps import cap_reached
@@ -45,6 +46,8 @@ MOST_SINGLE = 50
 """Missed occurrences that have a fact each; of more there is one for all."""
 _MOST_AT_ONCE = 500
 """Occurrences that are found in one go: some 10 ms."""
+_LOOKED_BACK = 200
+"""Occurrences whose helpers are looked for at the start, the newest."""
 _WELL = frozenset({"Answered", "StayedSilent", "Cancelled", ""})
 
 Drive = Callable[[Occurrence, StoredSchedule | None], Awaitable[None]]
@@ -90,6 +93,7 @@ class Clockwork:
         self._stuck = StuckTurns(self._pause)
         self._driven: dict[tuple[ConversationId, int], asyncio.Task[None]] = {}
         self._looking: dict[ConversationId, asyncio.Task[None]] = {}
+        self._looked_back = False
         self.woken = asyncio.Event()
 
     async def run(self) -> None:
@@ -145,9 +149,26 @@ class Clockwork:
                 due = following(said.when, said.zone, said.since, schedule.upto)
                 if due is not None:
                     heapq.heappush(self._heap, (due, schedule.id, schedule.changed))
+        if not self._looked_back:
+            for occurrence in await self._left_at_work():
+                self._go_on_with(occurrence)
+            self._looked_back = True
         if changed or not self._driven:
             for occurrence in await self._deps.schedules.open():
                 self._go_on_with(occurrence)
+
+    async def _left_at_work(self) -> list[Occurrence]:
+        """Those whose turn has ended, and whose helpers had not when an earlier life of a clock ended: nobody else goes
+        on with them. Where somebody has spoken since, the conversation is theirs.
+        """
+        ended = {one.conversation: one for one in reversed(await self._deps.schedules.ended(_LOOKED_BACK))}
+        found = []
+        for conversation in await self._deps.transcript.unfinished(list(ended)):
+            log = await self._deps.transcript.entries(conversation)
+            spoken = any(isinstance(entry.fact, e.UserSaid) for entry in log[ended[conversation].seq :])
+            if not spoken and any(work.child for work in BackgroundWork().now(log)):
+                found.append(ended[conversation])
+        return found
 
     def _is_old(self, item: tuple[int, ConversationId, int]) -> bool:
         return self._known[item[1]].changed != item[2]

@@ -119,6 +119,11 @@ class Schedules:
         query = f"{_OCCURRED} WHERE ending = '' ORDER BY place"
         return await self._db.read(lambda connection: _occurrences(connection, query))
 
+    async def ended(self, limit: int) -> list[Occurrence]:
+        """The last ones whose turn has ended, the newest first."""
+        query = f"{_OCCURRED} WHERE ending NOT IN ('', 'missed', 'unchanged', 'unseen') ORDER BY place DESC LIMIT ?"
+        return await self._db.read(lambda connection: _occurrences(connection, query, limit))
+
     async def is_open(self, occurrence: Occurrence) -> bool:
         """Whether the turn of an occurrence has not ended."""
         query = "SELECT 1 FROM occurrences WHERE conversation = ? AND seq = ? AND ending = ''"
