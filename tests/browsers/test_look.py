@@ -227,7 +227,7 @@ def test_what_has_changed_is_told_and_no_more() -> None:
 
 
 def test_nothing_found_says_how_much_was_looked_through() -> None:
-    assert "(2 lines were looked through)" in found(look("One", "Two"), "three")
+    assert "(2 lines looked through)" in found(look("One", "Two"), "three")
     assert 'button "One (" [e0]' in found(look("One ("), "One ("), "no regular expression: taken as words"
 
 

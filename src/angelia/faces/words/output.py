@@ -169,13 +169,18 @@ def asked(question: str, *, usual: str = "", hidden: bool = False, err: bool = F
     """Ask the person for a line; `usual` is what an empty one means."""
     import click
 
-    usual, hidden = visible(usual), hidden and _has_terminal()
+    usual = visible(usual)
+    if hidden and not _has_terminal():  # a line that was piped in is shown nowhere by itself
+        echo(f"{question}: ", err=err, end="")
+        if not (line := sys.stdin.readline()):
+            raise click.Abort
+        return line.rstrip("\r\n") or usual
     typed = click.prompt(visible(question), default=usual, show_default=bool(usual), hide_input=hidden, err=err)
     return str(typed)
 
 
 def _has_terminal() -> bool:
-    """Whether there is one whose echo can be switched off; without it a line is read that was piped in."""
+    """Whether there is one whose echo can be switched off."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
     except OSError:
