@@ -301,6 +301,7 @@ WITHOUT_VIEWER = {
     "Notes.of_conversation": OF_ONE,
     "Schedules.begun_by": RUNS,
     "Schedules.changed": RUNS,
+    "Schedules.ended": RUNS,
     "Schedules.is_open": RUNS,
     "Schedules.last_change": RUNS,
     "Schedules.open": RUNS,
