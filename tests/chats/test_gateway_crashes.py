@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from angelia.core.entry import Address
+from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Speak, Step, slowly
 from angelia.testing.networks.telegram_server import TelegramServer
 from angelia.testing.networks.telegram_world import GROUP, HERE
 from tests.chats.gateway_lives import Story, tell
@@ -29,9 +31,15 @@ GROWING = ("preview.started:1", "preview.sent:1", "preview.taken_back:1")
 """Passed in a group only."""
 
 
+def growing(request: ReceivedRequest) -> Step:
+    """The story's reply, piece by piece: an answer that is there at once is shown as a whole."""
+    reply = tell(request)
+    return slowly(reply, between=0.2) if isinstance(reply, Speak) else reply
+
+
 async def lived(folder: Path, nursery: Nursery, point: str, sandbox: str, where: Address) -> list[str]:
     """What is broken after a kill at a point and a life that goes on."""
-    async with ModelServer(tell) as model, TelegramServer() as network:
+    async with ModelServer(growing if where == GROUP else tell) as model, TelegramServer() as network:
         story = Story(folder, model, network, sandbox, where)
         story.env |= FORKED
         await story.begin()
