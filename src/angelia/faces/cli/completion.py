@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import click
 from click.shell_completion import CompletionItem
@@ -40,23 +40,17 @@ def _of(names: Callable[[Loaded], Iterable[tuple[str, str]]]) -> Completer:
 def _conversations(loaded: Loaded) -> Iterable[tuple[str, str]]:
     from angelia.service.stored_home import StoredHome
 
-    home = StoredHome.open(loaded)
-    try:
+    with closing((home := StoredHome.open(loaded)).db):
         return [(short(one.id), one.title) for one in asyncio.run(home.transcript.conversations(OWNER, _MOST))]
-    finally:
-        home.db.close()
 
 
 def _schedules(loaded: Loaded) -> Iterable[tuple[str, str]]:
     from angelia.service.stored_home import StoredHome
     from angelia.store.tables.schedules import Schedules
 
-    home = StoredHome.open(loaded)
-    try:
-        found = asyncio.run(Schedules(home.db).changed(0))
+    with closing(StoredHome.open(loaded).db) as db:
+        found = asyncio.run(Schedules(db).changed(0))
         return [(short(one.id), one.scheduled.text) for one in reversed(found)][:_MOST]
-    finally:
-        home.db.close()
 
 
 def _channel_kinds(_: Loaded) -> Iterable[tuple[str, str]]:
