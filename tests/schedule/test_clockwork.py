@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.errors import StoreError, StoreFull
+from angelia.core.errors import StoreBusy, StoreDamaged, StoreError, StoreFull
 from angelia.core.ids import ConversationId, new_conversation
 from angelia.core.principal import OWNER
 from angelia.core.timing import Cron, Every, OneTime, When
@@ -23,6 +23,7 @@ from angelia.service.settings.config import PersonSettings
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
+from angelia.store.tables.schedules import Schedules, StoredSchedule
 from tests.examples import TIMES
 from tests.schedule.virtual import CHAT, VirtualHome
 
@@ -406,3 +407,40 @@ async def test_what_has_its_fact_is_absorbed_whoever_tells_it_again(home: Virtua
         assert not await home.transcript.append(ConversationId(f"{due}"), [opened, again])
         assert not await home.transcript.append(name, [e.OccurrencesMissed(due, due, 1, "again")])
     assert await home.facts() == before
+
+
+async def test_a_store_that_was_busy_as_schedules_were_read_is_asked_again_though_nothing_is_written(
+    home: VirtualHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await home.add(Every(3600))
+    clockwork, changed, asked = home.clockwork(), Schedules.changed, list[int]()
+
+    async def busy_once(self: Schedules, after: int) -> list[StoredSchedule]:
+        asked.append(after)
+        if len(asked) == 1:
+            raise StoreBusy("Another process holds the database.")
+        return await changed(self, after)
+
+    monkeypatch.setattr(Schedules, "changed", busy_once)
+    with pytest.raises(StoreBusy):
+        await clockwork.look()
+    assert await clockwork.look() == START + HOUR
+
+
+async def test_a_log_that_cannot_be_read_keeps_the_clock_from_nothing(
+    home: VirtualHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await home.add(Every(3600))
+    home.now += HOUR
+    before = home.clockwork()
+    await home.look(before)
+    await before.close()
+    asked = list[ConversationId]()
+
+    async def damaged(self: Transcript, conversation: ConversationId) -> Sequence[e.Entry]:
+        asked.append(conversation)
+        raise StoreDamaged("An entry is not what was stored.")
+
+    monkeypatch.setattr(Transcript, "entries", damaged)
+    assert await home.clockwork().look() == START + 2 * HOUR
+    assert asked, "nobody looked"

@@ -11,7 +11,7 @@ that a crash cut short is made again; no two are made at once here, and of two p
 import asyncio
 import heapq
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice, takewhile
@@ -24,7 +24,7 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.counts import counted
 from angelia.core.crash import crash_point
-from angelia.core.errors import AngeliaError, NotFound
+from angelia.core.errors import AngeliaError, NotFound, passes
 from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation
 from angelia.core.text import one_line
 from angelia.core.timing import OneTime, Watched
@@ -140,7 +140,13 @@ class Clockwork:
         if (version := await self._deps.version()) == self._version:
             return
         self._version = version
-        changed = await self._deps.schedules.changed(self._seen)
+        try:
+            await self._take_in(await self._deps.schedules.changed(self._seen))
+        except AngeliaError:
+            self._version = -1  # it is read again, though nothing more may be written
+            raise
+
+    async def _take_in(self, changed: Sequence[StoredSchedule]) -> None:
         for schedule in changed:
             self._seen = schedule.changed
             self._known[schedule.id] = schedule
@@ -149,13 +155,13 @@ class Clockwork:
                 due = following(said.when, said.zone, said.since, schedule.upto)
                 if due is not None:
                     heapq.heappush(self._heap, (due, schedule.id, schedule.changed))
+        if changed or not self._driven:
+            for occurrence in await self._deps.schedules.open():
+                self._go_on_with(occurrence)
         if not self._looked_back:
             for occurrence in await self._left_at_work():
                 self._go_on_with(occurrence)
             self._looked_back = True
-        if changed or not self._driven:
-            for occurrence in await self._deps.schedules.open():
-                self._go_on_with(occurrence)
 
     async def _left_at_work(self) -> list[Occurrence]:
         """Those whose turn has ended, and whose helpers had not when an earlier life of a clock ended: nobody else goes
@@ -164,7 +170,13 @@ class Clockwork:
         ended = {one.conversation: one for one in reversed(await self._deps.schedules.ended(_LOOKED_BACK))}
         found = []
         for conversation in await self._deps.transcript.unfinished(list(ended)):
-            log = await self._deps.transcript.entries(conversation)
+            try:
+                log = await self._deps.transcript.entries(conversation)
+            except AngeliaError as error:
+                if passes(error):
+                    raise
+                logger.warning("whether helpers are at work in %s cannot be seen: %s", conversation, error)
+                continue
             spoken = any(isinstance(entry.fact, e.UserSaid) for entry in log[ended[conversation].seq :])
             if not spoken and any(work.child for work in BackgroundWork().now(log)):
                 found.append(ended[conversation])
