@@ -28,7 +28,7 @@ def keys(ctx: click.Context) -> int | None:
 @keys.command("list")
 @settings_options
 def list_keys(**given: Any) -> int:
-    """List the keys: what each is good for, its caps, and where its conversations work."""
+    """List the keys. Says what each is good for, its caps, and where its conversations work."""
     return asyncio.run(_list_keys(given))
 
 
@@ -76,7 +76,7 @@ def _capped(cost: float) -> str:
 @click.option("--preset", default="", help="Sandbox preset or spec in which they work (default: `sandbox.spec`).")
 @settings_options
 def add_key(name: str, scope: str, **given: Any) -> int:
-    """Make a key for a program. It is shown once, on stdout."""
+    """Make a key for a program; it is shown once, on stdout."""
     terms = {term: given.pop(term) or usual for term, usual in _NO_TERMS.items()}
     return asyncio.run(_add_key(name, terms, scope, given))
 

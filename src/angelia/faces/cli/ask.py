@@ -46,14 +46,14 @@ _PATH = click.Path(path_type=Path, readable=False)
 @click.argument("words", nargs=-1)
 @click.option("--file", "files", multiple=True, type=_PATH, help="A file to attach; repeatable.")
 @click.option("--image", "images", multiple=True, type=_PATH, help="A picture to attach.")
-@click.option("--original", is_flag=True, help="Attached pictures keep their size.")
+@click.option("--original", is_flag=True, help="Keep attached pictures at their size.")
 @conversation_options
 @click.option("--json", "as_json", is_flag=True, help="Print the entries as they are committed, one JSON line each.")
-@click.option("--speak", type=_PATH, metavar="FILE", help="Speak the answer, too, into a new file (Ogg with Opus).")
-@click.option("--stream", is_flag=True, help="Print text as it comes; a reply that is asked again is said so.")
+@click.option("--speak", type=_PATH, metavar="FILE", help="Also speak the answer into a new file (Ogg with Opus).")
+@click.option("--stream", is_flag=True, help="Print text as it comes; says so when a reply is asked for again.")
 @turn_options
 def ask(words: tuple[str, ...], **given: Any) -> int:
-    """Ask one question. Text can also be piped in. Without anybody to ask, what needs a yes is refused."""
+    """Ask one question; text can also be piped in. Nobody can be asked here, so what needs a yes is refused."""
     return asyncio.run(_ask(" ".join(words), given))
 
 

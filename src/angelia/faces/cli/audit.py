@@ -30,16 +30,16 @@ _QUESTION = 80
     "  ·  angelia audit --format jsonl --follow >> audit.jsonl"
 )
 @click.option(
-    "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="From then on, by the wall clock."
+    "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only what came after; local time."
 )
-@click.option("--person", metavar="PRINCIPAL", help="What somebody decided, or what was done about them.")
+@click.option("--person", metavar="PRINCIPAL", help="Only what this person decided, or what was done about them.")
 @click.option("--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
-@click.option("--follow", is_flag=True, help="Go on with what is decided from now on, until it is interrupted.")
+@click.option("--follow", is_flag=True, help="Go on with what is decided from now on, until interrupted.")
 @settings_options
 def audit(since: datetime | None, person: str | None, form: str, follow: bool, **given: Any) -> int:
     """Show who said yes or no to what, and who changed what: grants, people, keys, settings, schedules, erasures.
 
-    It is a view of the log, whose checksums show what was altered or left out (`angelia store verify`).
+    It is a view of the log; its checksums show what was altered or left out (`angelia store verify`).
     """
     moment = int(since.timestamp() * 1000) if since and since.year > 1970 else 0
     wanted = AuditQuery(moment, Principal.parse(person) if person else None)

@@ -44,7 +44,7 @@ _PASSPHRASE = (
 @_PASSPHRASE[0]
 @_PASSPHRASE[1]
 @click.option("--keys/--no-keys", default=None, help="Keys and tokens too (default: only if it is encrypted).")
-@click.option("--keep", type=click.IntRange(min=1), help="Keep so many backups in that folder; the oldest go.")
+@click.option("--keep", type=click.IntRange(min=1), help="How many backups to keep in that folder; the oldest go.")
 @settings_options
 def backup(
     folder: Path | None,
@@ -56,7 +56,7 @@ def backup(
 ) -> int:
     """Put conversations, files, settings and, if you want, keys into one file, while a gateway goes on.
 
-    It is restored into a temporary folder and looked through before it counts.
+    The file counts once it was restored into a temporary folder and checked there.
     """
     loaded = loaded_from(given)
     words = _passphrase(passphrase, passphrase_file, twice=True)
@@ -100,7 +100,7 @@ def _command(home: Path, plan: BackupPlan, passphrase_file: Path | None) -> str:
 @_PASSPHRASE[0]
 @_PASSPHRASE[1]
 def restore(file: Path, passphrase: bool, passphrase_file: Path | None) -> int:
-    """Make a home of a backup, where ANGELIA_HOME points. What is there already is never overwritten."""
+    """Make a home from a backup, where ANGELIA_HOME points. What is there already is never overwritten."""
     from angelia.core.moment import when
     from angelia.service.backups.restore import restore as make
 

@@ -23,10 +23,10 @@ _REASON = 200
 )
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--check", required=True, metavar="FILE", help="A Python file, or a command run in a copy of the folder.")
-@click.option("--seconds", type=Amount(min=1), default=300.0, show_default=True, help="For each look.")
+@click.option("--seconds", type=Amount(min=1), default=300.0, show_default=True, help="Seconds for each check.")
 @settings_options
 def bisect(conversation: str, check: str, seconds: float, **given: Any) -> int:
-    """Find the entry after which a check turns, by halves; the folder itself is not touched."""
+    """Find by bisection the entry after which a check begins to fail, or to pass; the folder itself is not touched."""
     return asyncio.run(_bisect(conversation, check, seconds, given))
 
 

@@ -25,14 +25,14 @@ from angelia.service.secrets.store import site_origin
 )
 @click.pass_context
 def browser(ctx: click.Context) -> int | None:
-    """Logins of the model's browser that last beyond a conversation: by name, for the sites that you say."""
+    """Keep logins of the model's browser beyond a conversation: by name, for the sites that you choose."""
     return None if ctx.invoked_subcommand else int(ctx.invoke(profiles))
 
 
 @browser.command()
 @settings_options
 def profiles(**given: Any) -> int:
-    """List the profiles, the sites that each is for, and how many cookies it keeps. What they say is not shown."""
+    """List the profiles and the sites that each is for. Of its cookies it says how many, not what is in them."""
     kept = BrowserProfiles(loaded_from(given).home).kept()
     if not kept:
         echo("No logins are kept; `angelia browser add NAME --for SITE` begins a profile.", err=True)
@@ -47,7 +47,7 @@ def profiles(**given: Any) -> int:
 @click.option("--for", "sites", multiple=True, metavar="SITE", required=True, help="A site of it. Repeatable.")
 @settings_options
 def add(name: str, sites: tuple[str, ...], **given: Any) -> int:
-    """Begin a profile, or say anew which sites it is for. The login itself is made in a conversation that uses it."""
+    """Begin a profile, or change which sites it is for. The login itself is made in a conversation that uses it."""
     origins = tuple(dict.fromkeys(site_origin(site) for site in sites))
     new = BrowserProfiles(loaded_from(given).home).add(name, origins)
     echo(f"The profile {name} is {'begun' if new else 'changed'}: for {', '.join(origins)}.", err=True)
@@ -58,7 +58,7 @@ def add(name: str, sites: tuple[str, ...], **given: Any) -> int:
 
 @browser.command(epilog="Example: angelia browser login https://github.com/login")
 @click.argument("url")
-@click.option("--as", "name", default="", metavar="NAME", help="The profile; the site's own name if nothing is said.")
+@click.option("--as", "name", default="", metavar="NAME", help="The profile (default: named after the site).")
 @click.option("--for", "sites", multiple=True, metavar="SITE", help="A further site of it. Repeatable.")
 @settings_options
 def login(url: str, name: str, sites: tuple[str, ...], **given: Any) -> int:
@@ -132,7 +132,7 @@ def _enter(done: "asyncio.Future[None]") -> Iterator[None]:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @settings_options
 def forget(name: str, yes: bool, **given: Any) -> int:
-    """Take a profile away, with all logins in it. The sites themselves are not told: log out there for that."""
+    """Remove a profile, with all logins in it. The sites are not told; log out there if they should be."""
     kept = BrowserProfiles(loaded_from(given).home)
     if name in kept.kept() and not yes and sys.stdin.isatty():
         answer = asked(f"Forget the logins of {name}? (y/n)", err=True)

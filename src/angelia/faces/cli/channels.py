@@ -52,14 +52,14 @@ def _list(given: dict[str, Any]) -> int:
 
 @channels.command(epilog="Examples:  angelia channels add telegram  ·  angelia channels add irc --with nick=rosa")
 @click.argument("kind", shell_complete=completion.channel_kinds)
-@click.option("--name", default="", help="Another name than the network's, for a second account.")
+@click.option("--name", default="", help="A name other than the network's, for a second account.")
 @click.option("--owner", default="", metavar="ID", help="Your own id in that network.")
 @click.option("--token", default="", metavar="TOKEN", help="Asked for without being shown, if it is not given.")
 @click.option("--with", "more", multiple=True, metavar="NAME=VALUE", help="What else a network needs: app_token=…")
 @click.option("--unchecked", is_flag=True, help="Do not ask the network whether it lets us in.")
 @settings_options
 def add(kind: str, name: str, **given: Any) -> int:
-    """Set up a channel: the steps to a token, the token tried, and your first message, which makes you its owner."""
+    """Set up a channel, step by step. You get a token, it is tried, and your first message makes you its owner."""
     from angelia.faces.cli import channel_adding as adding
 
     home, door = loaded_from(given).home, name or kind
@@ -93,7 +93,7 @@ def add(kind: str, name: str, **given: Any) -> int:
 @click.option("--unchecked", is_flag=True, help="Do not ask the network whether it lets us in.")
 @settings_options
 def edit(name: str, **given: Any) -> int:
-    """Change a channel: what is asked for is kept by an empty line. What else it has stays as it is."""
+    """Change a channel. An empty line keeps what is asked for; what is not asked for stays as it is."""
     from angelia.faces.cli import channel_adding as adding
 
     loaded = loaded_from(given)
@@ -129,7 +129,7 @@ def _section(given: dict[str, Any], name: str) -> dict[str, Any]:
 @click.argument("name", shell_complete=completion.channels)
 @settings_options
 def disable(name: str, **given: Any) -> int:
-    """Keep a channel's settings and do not open it."""
+    """Keep a channel's settings, but do not open it."""
     return _enabled(name, given, on=False)
 
 
@@ -137,7 +137,7 @@ def disable(name: str, **given: Any) -> int:
 @click.argument("name", shell_complete=completion.channels)
 @settings_options
 def enable(name: str, **given: Any) -> int:
-    """Open a channel again that was disabled."""
+    """Open a disabled channel again."""
     return _enabled(name, given, on=True)
 
 
@@ -153,7 +153,7 @@ def _enabled(name: str, given: dict[str, Any], *, on: bool) -> int:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @settings_options
 def remove(name: str, yes: bool, **given: Any) -> int:
-    """Take a channel out of config.toml, with the secrets that were kept for it. Its conversations stay."""
+    """Remove a channel and the secrets kept for it. Its conversations stay."""
     section, home = _section(given, name), loaded_from(given).home
     if not yes and not sure(f"Remove the channel {name}, and its secrets?"):
         echo("Nothing was changed.")
@@ -168,7 +168,7 @@ def remove(name: str, yes: bool, **given: Any) -> int:
 @channels.command()
 @settings_options
 def status(**given: Any) -> int:
-    """Ask every network who we are there, and say who owns it and whether a gateway runs."""
+    """Ask every network who we are there. Says who owns each channel, too, and whether a gateway runs."""
     return asyncio.run(_status(given))
 
 
@@ -192,7 +192,7 @@ async def _status(given: dict[str, Any]) -> int:
 @channels.command(epilog="Example: angelia channels matrix telegram discord")
 @click.argument("kinds", nargs=-1)
 def matrix(kinds: tuple[str, ...]) -> int:
-    """Show what networks can do, side by side: the largest file of a kind, or as what it goes instead."""
+    """Show side by side what networks can do. Of each kind of file: the largest, or what it is sent as instead."""
     tables: dict[str, Capabilities] = {}
     for kind in kinds or OURS:
         try:
@@ -210,7 +210,9 @@ def matrix(kinds: tuple[str, ...]) -> int:
 @click.argument("name", shell_complete=completion.channels)
 @settings_options
 def link(name: str, **given: Any) -> int:
-    """Link a channel to an account, where a token alone is not enough: shows what the phone has to scan."""
+    """Link a channel to an account, by a code for the phone to scan. Some networks need this beside a token, or
+    instead.
+    """
     return asyncio.run(_link(name, given))
 
 

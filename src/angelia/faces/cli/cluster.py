@@ -36,9 +36,7 @@ _LISTED = 20
 @settings_options
 @click.pass_context
 def cluster(ctx: click.Context, /, **given: Any) -> int | None:
-    """Who shares the log: each machine with the channels and conversations that it has, and who has had what since
-    when.
-    """
+    """List the machines that share the log, and which channels and conversations each holds, since when."""
     return asyncio.run(_list(given)) if ctx.invoked_subcommand is None else None
 
 
@@ -49,8 +47,8 @@ def cluster(ctx: click.Context, /, **given: Any) -> int | None:
 )
 @settings_options
 def drain(name: str, seconds: int, **given: Any) -> int:
-    """Take a machine out of the work: others get its channels and its clock at once, its turns end there or, after
-    those seconds, go on elsewhere. Nobody in a chat is told anything. Returns when that is done.
+    """Take a machine out of work. Others get its channels and its clock at once; its turns end there or, after
+    --seconds, go on elsewhere. Nobody in a chat is told anything. Returns when that is done.
     """
     return asyncio.run(_drain(name, seconds, given))
 
@@ -59,7 +57,7 @@ def drain(name: str, seconds: int, **given: Any) -> int:
 @click.argument("name")
 @settings_options
 def undrain(name: str, **given: Any) -> int:
-    """Let a machine take part in the work again. One that is started anew does by itself."""
+    """Let a machine work again. One that is started anew does so by itself."""
     return asyncio.run(_undrain(name, given))
 
 

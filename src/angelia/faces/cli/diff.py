@@ -19,10 +19,10 @@ from angelia.faces.words.output import echo
 )
 @click.argument("one", metavar="ID", shell_complete=completion.conversations)
 @click.argument("other", metavar="ID", shell_complete=completion.conversations)
-@click.option("--whole", is_flag=True, help="Every step in full; without it, its first words.")
+@click.option("--whole", is_flag=True, help="Show every step in full instead of its first words.")
 @settings_options
 def diff(one: str, other: str, whole: bool, **given: Any) -> int:
-    """Compare two conversations: what was said, called, brought, and how turns ended. Times and ids do not count."""
+    """Compare two conversations: what was said, the calls and their results, and how turns ended, not times and ids."""
     return asyncio.run(_diff(one, other, given, whole=whole))
 
 

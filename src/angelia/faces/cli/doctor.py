@@ -25,21 +25,25 @@ _MARKS = {CheckState.WELL: ("✔", "32"), CheckState.BROKEN: ("✘", "31"), Chec
     epilog="Examples:  angelia doctor  ·  angelia doctor --offline  ·  angelia doctor --crash-test --minutes 5  ·  "
     "angelia doctor --door telegram --to 4711"
 )
-@click.option("--offline", is_flag=True, help="Ask no model, MCP server, chat network and Modal: nothing is paid.")
-@click.option("--model", metavar="VENDOR:NAME", help="The model to look at.")
+@click.option(
+    "--offline", is_flag=True, help="Ask no model, no MCP server, no chat network and not Modal: nothing is paid."
+)
+@click.option("--model", metavar="VENDOR:NAME", help="The model to check.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended without you, and say what was done.")
-@click.option("--crash-test", is_flag=True, help="Kill it again and again on this disk, and certify what held.")
+@click.option("--crash-test", is_flag=True, help="Kill Angelia again and again on this disk, and certify what held.")
 @click.option("--walls", is_flag=True, help="Try what confines commands on this machine, and certify what held.")
-@click.option("--door", metavar="NAME", help="Hold a channel to its kit on its real account, and certify what held.")
-@click.option("--to", default="", metavar="CHAT", help="For --door: a chat that is for trying, such as your own id.")
+@click.option(
+    "--door", metavar="NAME", help="Run a channel's conformance kit on its real account, and certify what held."
+)
+@click.option("--to", default="", metavar="CHAT", help="For --door: a chat for trying things out, such as your own id.")
 @click.option("--yes", is_flag=True, help="For --door: send there without asking.")
-@click.option("--minutes", type=Amount(min=0), default=5.0, show_default=True, help="For --crash-test.")
+@click.option("--minutes", type=Amount(min=0), default=5.0, show_default=True, help="For --crash-test: how long.")
 @click.option("-o", "--output", type=click.Path(), default="angelia-certificate", help="The certificate's folder.")
 @settings_options
 def doctor(offline: bool, fix: bool, **given: Any) -> int:
     """Check store, sandbox, MCP servers, chats and model (by three tiny questions). Exit code 1 if something is broken.
 
-    What `--fix` cannot mend it says how to.
+    Where `--fix` cannot mend something, it says how you can.
     """
     if given["crash_test"] or given["walls"] or given["door"]:
         return _certified(given)

@@ -15,11 +15,11 @@ from angelia.faces.words.output import echo
 
 @click.command(epilog="Examples:  angelia fork 5c8r2n6h  ·  angelia fork 5c8r2n6h --at 42 --files")
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
-@click.option("--at", type=click.IntRange(min=1), default=None, help="The last entry that it has (see show --json).")
+@click.option("--at", type=click.IntRange(min=1), default=None, help="The last entry to take over (see `show --json`).")
 @click.option("--files", is_flag=True, help="Work in a copy of the folder, as it was at that entry.")
 @settings_options
 def fork(conversation: str, at: int | None, files: bool, **given: Any) -> int:
-    """Begin a conversation with the past of another; both go on, each by itself. Prints its id."""
+    """Begin a new conversation with the past of another; both go on, each by itself. Prints its id."""
     return asyncio.run(_fork(conversation, at or 0, given, files=files))
 
 

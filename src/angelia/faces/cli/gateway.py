@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("angelia.gateway")
 
 patience_option = click.option(
-    "--patience", type=click.IntRange(min=1), default=PATIENCE_S, help=f"Seconds for it to begin ({PATIENCE_S})."
+    "--patience",
+    type=click.IntRange(min=1),
+    default=PATIENCE_S,
+    help=f"Seconds that it may take to start ({PATIENCE_S}).",
 )
 
 
@@ -73,7 +76,7 @@ async def _page(app: "App", gateway: "Gateway") -> None:
 @patience_option
 @settings_options
 def install(system: bool, show: bool, patience: int, **given: Any) -> int:
-    """Start the gateway now and with this machine: a systemd unit, or a launchd agent on macOS. Keys of this
+    """Start the gateway now and with this machine. It is a systemd unit, or a launchd agent on macOS; keys of this
     environment are kept for it in `gateway.env`.
     """
     unit = _unit(given, system=system)
@@ -92,7 +95,7 @@ def install(system: bool, show: bool, patience: int, **given: Any) -> int:
 @gateway.command(epilog="Example: angelia gateway status && echo reachable")
 @settings_options
 def status(**given: Any) -> int:
-    """Whether the gateway runs and is reachable; exit code 1 if not. A health check needs nothing else."""
+    """Say whether the gateway runs and is reachable. Exit code 1 if not: a health check needs nothing else."""
     from angelia.core.moment import when
     from angelia.service.chats.gateway_state import gateway_of
 
@@ -123,17 +126,17 @@ def restart(patience: int, **given: Any) -> int:
 @gateway.command(epilog="Example: angelia gateway stop")
 @settings_options
 def stop(**given: Any) -> int:
-    """End the service's gateway gracefully, until the machine or you start it again."""
+    """End the service's gateway gracefully. The machine starts it again with its next start, or you do."""
     succeed(_service(given).stop)
     echo("Stopped. What is under way goes on at the next start: angelia gateway restart")
     return 0
 
 
 @gateway.command(epilog="Examples:  angelia gateway logs  ·  angelia gateway logs --follow")
-@click.option("--follow", "-f", is_flag=True, help="Go on as more comes.")
+@click.option("--follow", "-f", is_flag=True, help="Go on printing as more comes.")
 @settings_options
 def logs(follow: bool, **given: Any) -> int:
-    """The last hundred lines that the service's gateway said."""
+    """Print the last hundred lines that the service's gateway wrote."""
     unit = _service(given)
     become(unit.follow if follow else unit.logs)
     return 0
@@ -142,7 +145,7 @@ def logs(follow: bool, **given: Any) -> int:
 @gateway.command(epilog="Example: angelia gateway uninstall")
 @settings_options
 def uninstall(**given: Any) -> int:
-    """End the service for good, and remove its file; the home stays as it is."""
+    """End the service for good and remove its file. The home stays as it is."""
     unit = _service(given)
     for command in unit.end:
         succeed(command)

@@ -29,10 +29,10 @@ LAST = 4
 
 @click.command(epilog="Examples:  angelia sessions  ·  angelia sessions --limit 200 --json")
 @click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many, at most.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON line each.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON line for each.")
 @settings_options
 def sessions(limit: int, as_json: bool, **given: Any) -> int:
-    """List conversations, those used last first."""
+    """List conversations, the most recently used first."""
     return asyncio.run(_sessions(limit, as_json, given))
 
 
@@ -54,11 +54,13 @@ async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
 )
 @click.argument("words", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(min=1, max=100), default=20, show_default=True)
-@click.option("--ranked", is_flag=True, help="Any of the words, the best first, each with what stood beside it.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON line each.")
+@click.option(
+    "--ranked", is_flag=True, help="What holds any of the words, the best match first, each with its surroundings."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON line for each.")
 @settings_options
 def search(words: tuple[str, ...], limit: int, ranked: bool, as_json: bool, **given: Any) -> int:
-    """Find words in all conversations: what was said, file names, the head of results. Newest first."""
+    """Find words in all conversations: in what was said, file names, and the beginning of results. Newest first."""
     looking = _search_ranked if ranked else _search
     return asyncio.run(looking(" ".join(words), limit, as_json, given))
 
@@ -108,7 +110,7 @@ async def _search(query: str, limit: int, as_json: bool, given: dict[str, Any]) 
 @click.option("--yes-really", is_flag=True, help="Ask nothing; for scripts.")
 @settings_options
 def delete(conversation: str, yes_really: bool, **given: Any) -> int:
-    """Erase a conversation for good, with its files that no other conversation refers to."""
+    """Erase a conversation for good, with those of its files that no other conversation refers to."""
     return asyncio.run(_delete(conversation, yes_really, given))
 
 
@@ -145,10 +147,12 @@ def _sure(conversation: str, count: int, learnt: int) -> bool:
 
 @click.command(epilog=f"Examples:  angelia receipts  ·  angelia receipts 5c8r2n6h   (ids have {SHORT} characters here)")
 @click.argument("conversation", metavar="[ID]", required=False, shell_complete=completion.conversations)
-@click.option("--let-be", "rest", is_flag=True, help="Hear no more of what failed, or may have; the log keeps it.")
+@click.option(
+    "--let-be", "rest", is_flag=True, help="Be told no more of what failed, or may have failed; the log keeps it."
+)
 @settings_options
 def receipts(conversation: str | None, rest: bool, **given: Any) -> int:
-    """What a conversation (the last one, if none is named) delivered, and what became of it."""
+    """Show what a conversation (the last one, if none is named) delivered, and what became of it."""
     return asyncio.run(_let_be(conversation, given) if rest else _receipts(conversation, given))
 
 

@@ -38,19 +38,19 @@ _MOST_TIMERS = 20
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--dry-run", "dry", is_flag=True, help="Say what would be taken, and take nothing.")
 @click.option("--me", "mine", multiple=True, metavar="NETWORK:ID", help="You, as that agent knew you in a chat.")
-@click.option("--people", is_flag=True, help="Take conversations of other people too, as theirs.")
+@click.option("--people", is_flag=True, help="Take over other people's conversations too, as theirs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON line for each file.")
 @click.option(
     "-C",
     "--workspace",
     type=click.Path(path_type=Path),
-    help="Where conversations work whose own folder is not here (default: the current one).",
+    help="Where conversations go on whose own folder is not here (default: the current one).",
 )
 @settings_options
 def import_(agent: str, path: Path, as_json: bool, **given: Any) -> int:
-    """Take over what another agent kept in PATH, its home: nothing there is changed, and every file is accounted for.
+    """Take over what another agent kept in its home, PATH. Nothing there is changed, and every file is accounted for.
 
-    Conversations become conversations. Notes wait for your yes, skills for your look, and schedules are paused. A
+    Conversations go on as conversations. Notes wait for your yes, skills for your review, and schedules are paused. A
     second run takes what is new.
     """
     return asyncio.run(_import(AGENTS[agent], path, as_json, given))

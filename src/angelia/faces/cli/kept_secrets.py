@@ -22,16 +22,14 @@ from angelia.service.secrets.store import KeptSecret, SecretKind, SecretPlace, S
 )
 @click.pass_context
 def secrets(ctx: click.Context) -> int | None:
-    """Secrets by handle: passwords, keys, seeds of one-time codes. No command and no model shows one again."""
+    """Keep secrets by handle: passwords, keys, seeds of one-time codes. No command and no model shows one again."""
     return None if ctx.invoked_subcommand else int(ctx.invoke(list_secrets))
 
 
 @secrets.command("list")
 @settings_options
 def list_secrets(**given: Any) -> int:
-    """List the handles, the sites and the variable by which each may be given out, and where it is kept. Values are not
-    shown.
-    """
+    """List the handles, never the values. Says to what each may be given (sites, a variable), and where it is kept."""
     kept = SecretStore(loaded_from(given).home).kept()
     if not kept:
         echo("There are no secrets; `angelia secrets add NAME` keeps one.", err=True)
@@ -49,13 +47,18 @@ def list_secrets(**given: Any) -> int:
 @click.argument("handle")
 @click.option("--for", "sites", multiple=True, metavar="SITE", help="A site that may be given it. Repeatable.")
 @click.option("--env", "variable", default="", metavar="NAME", help="Commands may be given it, in this variable.")
-@click.option("--code", is_flag=True, help="It is what one-time codes are made of (TOTP): otpauth://…, or its letters.")
 @click.option(
-    "--in", "place", type=click.Choice(["keyring", "file"]), help="Where (default: the keyring, if it works)."
+    "--code", is_flag=True, help="The secret is a seed of one-time codes (TOTP): otpauth://…, or its letters."
+)
+@click.option(
+    "--in",
+    "place",
+    type=click.Choice(["keyring", "file"]),
+    help="Where to keep it (default: the keyring, if it works).",
 )
 @settings_options
 def add_secret(handle: str, sites: tuple[str, ...], variable: str, code: bool, place: str | None, **given: Any) -> int:
-    """Keep a secret: it is asked for and not shown, or read from standard input. It replaces one of the same handle."""
+    """Keep a secret, or replace it. It is asked for and not shown, or read from standard input."""
     store = SecretStore(loaded_from(given).home)
     origins = tuple(dict.fromkeys(site_origin(site) for site in sites))
     why_not = "" if place == "file" else store.keyring.why_not()

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @settings_options
 @click.pass_context
 def mcp(ctx: click.Context, /, **given: Any) -> int | None:
-    """MCP servers whose tools the model uses: list them, or try one. `serve` lets other programs use Angelia."""
+    """List, add and test the MCP servers whose tools the model uses. `serve` lets other programs use Angelia."""
     return _list(given) if ctx.invoked_subcommand is None else None
 
 
@@ -67,10 +67,12 @@ def try_server(name: str, **given: Any) -> int:
     "angelia mcp serve --http 127.0.0.1:8790",
 )
 @click.option("--tools", "names", metavar="NAME,…", help="Only these tools (default: all).")
-@click.option("--http", "listen", metavar="ADDRESS:PORT", help="Listen there, on this machine, for who has the key.")
+@click.option(
+    "--http", "listen", metavar="ADDRESS:PORT", help="Listen there, on this machine, for whoever has the key."
+)
 @turn_options
 def serve(names: str | None, listen: str | None, **given: Any) -> int:
-    """Let other programs ask Angelia and read what it keeps, over stdin and stdout, or over HTTP."""
+    """Let other programs ask Angelia and read what it keeps. They do so over stdin and stdout, or over HTTP."""
     from angelia.faces.mcp.tools import offered
 
     tools = offered(names)

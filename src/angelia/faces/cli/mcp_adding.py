@@ -30,18 +30,26 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 )
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--url", default="", help="A site, in place of a command.")
+@click.option("--url", default="", help="A site instead of a command.")
 @click.option("--sse", is_flag=True, help="The site speaks the older of the two transports.")
 @click.option("--from", "file", type=click.Path(path_type=Path), help="A registry's server.json.")
 @click.option("--value", "values", multiple=True, metavar="NAME=VALUE", help="What a server.json asks for; repeatable.")
-@click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="For its program; ${NAME} reads yours.")
-@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="For its site; ${NAME} is a handle.")
+@click.option(
+    "--env", "env", multiple=True, metavar="NAME=VALUE", help="A variable for its program; ${NAME} stands for yours."
+)
+@click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A header for its site; ${NAME} stands for a secret of yours.",
+)
 @click.option("--inside", is_flag=True, help="Its program runs in the conversation's sandbox.")
-@click.option("--allow", is_flag=True, help="Its tools are used unasked.")
-@click.option("--yes", is_flag=True, help="Do not ask about what a server.json makes of it.")
+@click.option("--allow", is_flag=True, help="Its tools may be used without asking.")
+@click.option("--yes", is_flag=True, help="Do not ask about what a server.json would set.")
 @settings_options
 def add(name: str, command: tuple[str, ...], **given: Any) -> int:
-    """Put an MCP server into the settings: a command that is started, a site, or what a server.json describes."""
+    """Add an MCP server to the settings. It is a command to start, a site, or what a server.json describes."""
     file = ConfigFile(loaded_from(given).home)
     if not _NAME.fullmatch(name):
         raise BadInput(f"{name!r} is no name for a server.", then="Take up to 40 of a-z, A-Z, 0-9, _ and -.")
@@ -128,7 +136,7 @@ def _told(section: dict[str, Any]) -> list[str]:
 @click.argument("name", shell_complete=completion.servers)
 @settings_options
 def remove(name: str, **given: Any) -> int:
-    """Take an MCP server out of the settings, and forget the login there."""
+    """Remove an MCP server from the settings. The login there is forgotten."""
     loaded = loaded_from(given)
     server = loaded.config.mcp.servers.get(name)
     if server is None or not ConfigFile(loaded.home).unset(f"mcp.servers.{name}"):

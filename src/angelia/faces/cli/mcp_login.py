@@ -18,13 +18,13 @@ from angelia.tools.mcp.logins import RegisteredClient
 @click.command(epilog="Examples:  angelia mcp login linear  ·  angelia mcp login linear --paste   (over SSH)")
 @click.argument("name", shell_complete=completion.servers)
 @click.option("--no-open", is_flag=True, help="Only print the address.")
-@click.option("--paste", is_flag=True, help="The browser runs elsewhere: paste the address at which it ends.")
-@click.option("--client-id", default="", help="As whom, where you registered Angelia there yourself.")
+@click.option("--paste", is_flag=True, help="The browser runs elsewhere: paste the address at which it ends up.")
+@click.option("--client-id", default="", help="The client's id, where you registered Angelia there yourself.")
 @click.option("--client-secret", default="", metavar="HANDLE", help="Its secret, as ${NAME} or ${file:PATH}.")
 @click.option("--client-document", default="", metavar="URL", help="An https address that describes us (CIMD).")
 @settings_options
 def login(name: str, **given: Any) -> int:
-    """Log in at a server by OAuth, in the browser. What comes of it is kept in a file that only you can read."""
+    """Log in at a server by OAuth, in the browser. The login is kept in a file that only you can read."""
     return asyncio.run(_login(name, given))
 
 
@@ -70,7 +70,7 @@ async def _secret(app: App, name: str, handle: str) -> str:
 @click.argument("name", shell_complete=completion.servers)
 @settings_options
 def logout(name: str, **given: Any) -> int:
-    """Forget the login at a server; it is not told."""
+    """Forget the login at a server; the server is not told."""
     return asyncio.run(_logout(name, given))
 
 

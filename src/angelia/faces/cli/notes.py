@@ -30,12 +30,12 @@ _NUMBERS = click.argument("numbers", type=click.IntRange(min=1), metavar="N...",
 )
 @click.pass_context
 def notes(ctx: click.Context) -> int | None:
-    """What is remembered across conversations. Each note can say which message it rests on."""
+    """Show what is remembered across conversations. Each note can say which message it rests on."""
     return None if ctx.invoked_subcommand else int(ctx.invoke(list_notes))
 
 
 @notes.command("list")
-@click.option("--all", "every", is_flag=True, help="Those that were dropped or replaced, too.")
+@click.option("--all", "every", is_flag=True, help="Also those that were dropped or replaced.")
 @settings_options
 def list_notes(every: bool = False, **given: Any) -> int:
     """List the notes that count, and those that wait for your yes."""
@@ -56,7 +56,7 @@ async def _list(every: bool, given: dict[str, Any]) -> int:
 @_NUMBER
 @settings_options
 def show_note(number: int, **given: Any) -> int:
-    """Why a note is believed: the very message, what else was in view, and what became of it."""
+    """Show why a note is believed. That is the message it rests on, what else was in view, and what became of it."""
     return asyncio.run(_show(number, given))
 
 
@@ -71,7 +71,7 @@ async def _show(number: int, given: dict[str, Any]) -> int:
 @_NUMBER
 @settings_options
 def note_history(number: int, **given: Any) -> int:
-    """A note, those that it took the place of, and all that was done to each."""
+    """Show all that was done to a note, and to those that it replaced."""
     return asyncio.run(_history(number, given))
 
 
@@ -86,7 +86,7 @@ async def _history(number: int, given: dict[str, Any]) -> int:
 @notes.command("export")
 @settings_options
 def export_notes(**given: Any) -> int:
-    """Every note as a line of JSON on stdout, the dropped ones too."""
+    """Print every note as a line of JSON, the dropped ones too."""
     return asyncio.run(_export(given))
 
 
@@ -100,7 +100,7 @@ async def _export(given: dict[str, Any]) -> int:
 @_NUMBERS
 @settings_options
 def keep_notes(numbers: tuple[int, ...], **given: Any) -> int:
-    """Let notes count that wait, were dropped or replaced."""
+    """Let notes count that wait, or that were dropped or replaced."""
     return asyncio.run(_change(numbers, given, lambda app, note: keep(app.transcript, note, OWNER)))
 
 
@@ -108,7 +108,7 @@ def keep_notes(numbers: tuple[int, ...], **given: Any) -> int:
 @_NUMBERS
 @settings_options
 def drop_notes(numbers: tuple[int, ...], **given: Any) -> int:
-    """Let notes count no more; `keep` brings them back."""
+    """Let notes no longer count; `keep` brings them back."""
     return asyncio.run(_change(numbers, given, lambda app, note: drop(app.transcript, note, OWNER)))
 
 
@@ -117,7 +117,7 @@ def drop_notes(numbers: tuple[int, ...], **given: Any) -> int:
 @click.argument("words", nargs=-1, required=True)
 @settings_options
 def edit_note(number: int, words: tuple[str, ...], **given: Any) -> int:
-    """Put your own words in the place of a note's; the old one stays in its history."""
+    """Replace a note's words by your own. The old ones stay in its history."""
     text = " ".join(words)
     return asyncio.run(_change((number,), given, lambda app, note: edit(app.transcript, app.notes, note, text, OWNER)))
 

@@ -25,15 +25,17 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.command(epilog='Examples:  angelia paint "A red fox in the snow" -o fox.png --size 16:9')
 @click.argument("prompt")
 @click.option("-o", "--output", type=_PATH, required=True, help="A new file; several pictures are numbered.")
-@click.option("--picture", "pictures", type=_PATH, multiple=True, help="A picture to change or to take from.")
+@click.option(
+    "--picture", "pictures", type=_PATH, multiple=True, help="A picture to change, or to take something from."
+)
 @click.option("--mask", type=_PATH, help="A PNG: only where it is transparent may the first picture change.")
 @click.option("--size", default="", metavar="SIZE", help="Pixels such as 1536x1024, or a shape such as 16:9.")
 @click.option("--count", type=click.IntRange(min=1), default=1, help="How many.")
-@click.option("--transparent", is_flag=True, help="Without a background.")
-@click.option("--seed", type=click.IntRange(min=0), default=None, help="The same number, the same picture.")
+@click.option("--transparent", is_flag=True, help="Have no background.")
+@click.option("--seed", type=click.IntRange(min=0), default=None, help="The same number gives the same picture.")
 @settings_options
 def paint(prompt: str, output: Path, **given: Any) -> int:
-    """Make a picture from words, or change pictures, by the painter of the settings. Each file is named on stdout."""
+    """Make a picture from words, or change pictures, with the painter that is set. Each file is named on stdout."""
     return asyncio.run(_paint(prompt, output, given))
 
 

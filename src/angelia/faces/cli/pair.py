@@ -26,7 +26,7 @@ from angelia.store.tables.pairings import Paired
 @settings_options
 @click.pass_context
 def pair(ctx: click.Context, /, **given: Any) -> int | None:
-    """List who was let in and who asks to be. Somebody unknown who writes is told a code; you confirm it here."""
+    """List who was let in and who asks to be. Whoever writes and is not known gets a code; you confirm it here."""
     return asyncio.run(_list(given)) if ctx.invoked_subcommand is None else None
 
 
@@ -51,7 +51,7 @@ def _row(one: Paired, stands: str) -> tuple[str, str, str, str]:
     "--as",
     "role",
     type=click.Choice([one.value for one in PersonRole]),
-    help="As yourself (owner), or as somebody else: what each may do is said.",
+    help="As yourself (owner), or as somebody else; says what each may do.",
 )
 @settings_options
 def approve(code: str, role: str | None, **given: Any) -> int:
@@ -100,7 +100,7 @@ def _called(one: Paired) -> str:
 @click.argument("person")
 @settings_options
 def forget(channel: str, person: str, **given: Any) -> int:
-    """Let somebody in no longer. Their conversations stay."""
+    """Let somebody in no more. Their conversations stay."""
     return asyncio.run(_forget(channel, person, given))
 
 

@@ -37,7 +37,7 @@ _WHO = click.argument("principal", metavar="PRINCIPAL")
 @settings_options
 @click.pass_context
 def people(ctx: click.Context, /, **given: Any) -> int | None:
-    """List whom this home knows and what they are here, and who was erased. `angelia pair` lets somebody in."""
+    """List whom this home knows, with their roles, and who was erased. `angelia pair` lets somebody in."""
     return asyncio.run(_list(given)) if ctx.invoked_subcommand is None else None
 
 
@@ -90,7 +90,7 @@ async def _roles(app: App) -> dict[Principal, str]:
 @click.argument("role", type=click.Choice([one.value for one in PersonRole]))
 @settings_options
 def role(principal: str, role: str, **given: Any) -> int:
-    """Say what somebody is who was let in with a code, and with it what they may do."""
+    """Set the role of somebody who was let in. It says what they may do."""
     return asyncio.run(_change(Principal.parse(principal), PersonRole(role), given))
 
 
@@ -106,10 +106,12 @@ async def _change(who: Principal, role: PersonRole, given: dict[str, Any]) -> in
 
 @people.command(epilog="Example: angelia people export telegram:4711 -o ann.zip")
 @_WHO
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="A zip to make.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The zip to write."
+)
 @settings_options
 def export(principal: str, output: Path, **given: Any) -> int:
-    """Write all that is stored by or about somebody into one file: conversations, files, notes, grants, spending."""
+    """Write all that is stored of somebody into one file. It holds conversations, files, notes, grants and spending."""
     return asyncio.run(_export(Principal.parse(principal), output, given))
 
 
@@ -138,10 +140,11 @@ async def _export(who: Principal, output: Path, given: dict[str, Any]) -> int:
 @click.option("--yes-really", is_flag=True, help="Ask nothing; for scripts.")
 @settings_options
 def erase(principal: str, dry_run: bool, yes_really: bool, **given: Any) -> int:
-    """Erase somebody for good: their conversations, what they said in others', and what is kept under their name.
+    """Erase somebody for good. That is their conversations, what they said in others', and what is kept under their
+    name.
 
-    Nobody may work in this home meanwhile: end the gateway first. What ends it on the way, a loss of power too, is gone
-    on with by the same command.
+    Nobody may work in this home meanwhile: end the gateway first. Whatever cuts it short, a loss of power too, the same
+    command goes on where it stopped.
     """
     return asyncio.run(_erase(Principal.parse(principal), (dry_run, yes_really), given))
 

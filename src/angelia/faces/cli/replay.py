@@ -19,12 +19,14 @@ from angelia.faces.words.output import echo
     "angelia replay 5c8r2n6h --model ollama:qwen3 --from 42"
 )
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
-@click.option("--model", metavar="VENDOR:NAME", help="Another model; without it, the one that answered.")
-@click.option("--from", "since", type=click.IntRange(min=1), default=1, help="The first entry that is asked again.")
+@click.option("--model", metavar="VENDOR:NAME", help="Another model (default: the one that answered).")
+@click.option("--from", "since", type=click.IntRange(min=1), default=1, help="The first entry to ask again.")
 @click.option("--max-cost", type=Amount(min=0), help="US dollars for one turn, at most.")
 @settings_options
 def replay(conversation: str, since: int, **given: Any) -> int:
-    """Say the same again, in a copy of the folder as it was, and show where it departs. Nobody is asked anything."""
+    """Say the same again, in a copy of the folder as it was, and show where the course differs. Nobody is asked
+    anything.
+    """
     return asyncio.run(_replay(conversation, since, given))
 
 

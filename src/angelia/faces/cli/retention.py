@@ -27,7 +27,7 @@ from angelia.service.retention import Over, Retention
 @settings_options
 @click.pass_context
 def retention(ctx: click.Context, /, within: int | None, **given: Any) -> int | None:
-    """List which conversations go by the settings (`retention.days`), when, and why some stay that would."""
+    """List which conversations will be erased by the settings (`retention.days`), when, and why others are kept."""
     return asyncio.run(_list(within, given)) if ctx.invoked_subcommand is None else None
 
 
@@ -64,7 +64,7 @@ def _row(one: Over, now: int) -> tuple[str, ...]:
 @click.option("--dry-run", is_flag=True, help="Say what would be erased now, and erase nothing.")
 @settings_options
 def run(dry_run: bool, **given: Any) -> int:
-    """Erase now what is over, as it is done once a day."""
+    """Erase now what is due, as is done once a day."""
     return asyncio.run(_run(dry_run, given))
 
 
@@ -84,7 +84,7 @@ async def _run(dry_run: bool, given: dict[str, Any]) -> int:
 
 @retention.command(epilog="Examples:  angelia retention keep 5c8r2n6h  ·  angelia retention keep 5c8r2n6h --no-longer")
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
-@click.option("--no-longer", is_flag=True, help="Let the settings hold for it again.")
+@click.option("--no-longer", is_flag=True, help="Let the settings apply to it again.")
 @settings_options
 def keep(conversation: str, no_longer: bool, **given: Any) -> int:
     """Keep a conversation, whatever the settings say."""

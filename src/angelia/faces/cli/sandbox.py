@@ -33,14 +33,14 @@ WHERE = "WHERE is a conversation's id, a preset, or a sandbox such as docker:pyt
     "angelia sandbox get 5c8r2n6h report.pdf"
 )
 def sandbox() -> None:
-    """The places where conversations work: list, enter, move files, end."""
+    """List, enter or end the places where conversations work; move files in and out."""
 
 
 @sandbox.command("list", epilog="Example: angelia sandbox list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON line each.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON line for each.")
 @settings_options
 def list_(as_json: bool, **given: Any) -> int:
-    """List what is open or left over: containers, and conversations at work here or on other machines."""
+    """List what is open or left over. That is containers, and conversations that work here or on other machines."""
     return asyncio.run(_list(as_json, given))
 
 
@@ -102,7 +102,7 @@ def age(milliseconds: int) -> str:
 @click.option("-C", "--workspace", type=click.Path(path_type=Path), help="The folder that a fresh sandbox works in.")
 @settings_options
 def shell(where: str, workspace: Path | None, **given: Any) -> int:
-    """Open a shell in a conversation's sandbox, or in a fresh one that is gone afterwards."""
+    """Open a shell in a conversation's sandbox, or in a fresh one. A fresh one is gone afterwards."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput("A shell needs a terminal, and this is none.")
     return asyncio.run(_shell(where, workspace or Path.cwd(), given))
@@ -132,7 +132,7 @@ async def _shell(where: str, workspace: Path, given: dict[str, Any]) -> int:
 @click.option("--yes", is_flag=True, help="Replace a file that is there.")
 @settings_options
 def get(where: str, path: str, target: Path | None, yes: bool, **given: Any) -> int:
-    """Copy a file or folder out of a sandbox, here or to TARGET, whole or not at all, with mode and time."""
+    """Copy a file or folder out of a sandbox. It goes here or to TARGET, whole or not at all, with mode and time."""
     name = posixpath.basename(posixpath.normpath(path))
     place = Path.cwd() if target is None else target.expanduser()
     place = place / ("workspace" if name in ("", ".", "..") else name) if place.is_dir() else place
@@ -158,7 +158,7 @@ async def _get(where: str, path: str, target: Path, yes: bool, given: dict[str, 
 @click.option("--yes", is_flag=True, help="Replace a file that is there.")
 @settings_options
 def put(where: str, source: Path, path: str | None, yes: bool, **given: Any) -> int:
-    """Copy a file or folder into a sandbox, with mode and time: into its workspace, or to PATH there."""
+    """Copy a file or folder into a sandbox. It goes into the workspace, or to PATH there, with mode and time."""
     return asyncio.run(_put(where, source.expanduser(), path or "", yes, given))
 
 
@@ -208,7 +208,7 @@ def _is_meant(place: FoundPlace, part: str) -> bool:
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 @settings_options
 def prune(yes: bool, **given: Any) -> int:
-    """End the sandboxes that nobody uses, and remove what was kept for conversations that are gone."""
+    """End the sandboxes that nobody uses. What was kept for conversations that are gone is removed, too."""
     return asyncio.run(_prune(yes, given))
 
 

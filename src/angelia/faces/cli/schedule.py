@@ -37,7 +37,7 @@ WAITING = "Another process of this home keeps time; this one takes over when it 
 @settings_options
 @click.pass_context
 def schedule(ctx: click.Context, /, **given: Any) -> int | None:
-    """List what is done at which times, and when it is due next. Times are begun by `angelia gateway` or `clock`."""
+    """List what is done at which times, and when it is due next. `angelia gateway` or `angelia clock` begins it."""
     return _with(given, _list) if ctx.invoked_subcommand is None else None
 
 
@@ -71,9 +71,16 @@ async def _list(app: "App") -> int:
 )
 @click.argument("when")
 @click.argument("text", metavar="WHAT")
-@click.option("--to", default="", help="Where it is told: a channel such as telegram, or telegram:CHAT. Else kept.")
 @click.option(
-    "--late", type=click.Choice([one.value for one in e.Late]), default="run", help="Make up for missed times?"
+    "--to",
+    default="",
+    help="Where answers go: a channel such as telegram, or telegram:CHAT; otherwise they are only kept.",
+)
+@click.option(
+    "--late",
+    type=click.Choice([one.value for one in e.Late]),
+    default="run",
+    help="Whether to make up for missed times.",
 )
 @click.option(
     "--watch",
@@ -85,10 +92,10 @@ async def _list(app: "App") -> int:
 @click.option("--model", default="", metavar="VENDOR:NAME", help="The model of its turns (default: the usual one).")
 @click.option("--sandbox", default="", metavar="NAME", help="Where its turns work (default: local).")
 @click.option("-C", "--workspace", type=click.Path(path_type=Path), help="The folder to work in.")
-@click.option("--yes", is_flag=True, help="Do not ask whether the times are meant like this.")
+@click.option("--yes", is_flag=True, help="Do not ask whether the times are right.")
 @settings_options
 def add(when: str, text: str, *, yes: bool, **given: Any) -> int:
-    """Have WHAT done at WHEN: `18:00`, `every day at 8:00`, `in 2 hours`, `2026-12-24 18:00`, a cron line."""
+    """Have WHAT done at WHEN. WHEN is `18:00`, `every day at 8:00`, `in 2 hours`, `2026-12-24 18:00` or a cron line."""
 
     async def act(app: "App") -> int:
         return await _add(app, when, text, given, yes=yes)
@@ -145,7 +152,7 @@ async def _add_watching(service: "ScheduleService", wish: "ScheduleWish", watch:
 @schedule.command("list", epilog="Example: angelia schedule list")
 @settings_options
 def list_all(**given: Any) -> int:
-    """What `angelia schedule` says."""
+    """List them, as plain `angelia schedule` does."""
     return _with(given, _list)
 
 
@@ -153,7 +160,7 @@ def list_all(**given: Any) -> int:
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def show(part: str, **given: Any) -> int:
-    """One schedule whole: its text, its zone, where it works, the next times, and what became of messages about it."""
+    """Show all of a schedule. With its next times, and what became of messages about it."""
 
     async def act(app: "App") -> int:
         from angelia.service.schedule.history import described
@@ -167,10 +174,12 @@ def show(part: str, **given: Any) -> int:
 
 @schedule.command(epilog="Example: angelia schedule history 7kq2m9xd")
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="So many, the newest (default 20).")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=20, help="How many at most, the newest (default 20)."
+)
 @settings_options
 def history(part: str, limit: int, **given: Any) -> int:
-    """What became of its times: what was told, what was kept silent and why, what was missed and why."""
+    """Show what became of its times. That is what was told, what was kept silent, what was missed, and why."""
 
     async def act(app: "App") -> int:
         from angelia.service.schedule.history import history_rows
@@ -187,7 +196,7 @@ def history(part: str, limit: int, **given: Any) -> int:
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def pause(part: str, **given: Any) -> int:
-    """Begin nothing more, until it is resumed."""
+    """Begin no more turns until it is resumed."""
     return _changed(part, given, lambda service, one: service.pause(one, OWNER))
 
 
@@ -195,7 +204,7 @@ def pause(part: str, **given: Any) -> int:
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def resume(part: str, **given: Any) -> int:
-    """Go on; the times meanwhile are noted as missed."""
+    """Go on with a paused schedule. The times meanwhile are noted as missed."""
     return _changed(part, given, lambda service, one: service.resume(one, OWNER))
 
 
@@ -203,7 +212,7 @@ def resume(part: str, **given: Any) -> int:
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def remove(part: str, **given: Any) -> int:
-    """End it for good; its history stays."""
+    """End a schedule for good; its history stays."""
     return _changed(part, given, lambda service, one: service.remove(one, OWNER))
 
 
@@ -221,7 +230,9 @@ def _changed(
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def run(part: str, **given: Any) -> int:
-    """Begin one turn of it now, by whoever keeps time, or here where nobody does; its times stay as they are."""
+    """Begin one turn of it now. The gateway or clock that runs does it, or else this command; its times stay as they
+    are.
+    """
 
     async def act(app: "App") -> int:
         from angelia.service.schedule.clockwork import run_facts
@@ -255,9 +266,9 @@ async def _found(app: "App", part: str) -> "StoredSchedule":
 @click.command(epilog="Example: angelia clock")
 @settings_options
 def clock(**given: Any) -> int:
-    """Begin what is scheduled when its time has come, until Ctrl-C or TERM. `angelia gateway` does this by itself.
+    """Begin what is scheduled when its time has come, until Ctrl-C or TERM. `angelia gateway` does this, too.
 
-    Nobody can be asked here: what needs a yes is refused, and the turn is told so. A second one waits for the first.
+    Nobody can be asked here: what needs a yes is refused, and the turn is told so. A second clock waits for the first.
     """
     return _with(given, _keep)
 

@@ -40,7 +40,7 @@ def config(ctx: click.Context, /, **given: Any) -> int | None:
 @click.argument("key", default="", shell_complete=completion.settings)
 @settings_options
 def show(key: str, **given: Any) -> int:
-    """Show the settings whose name begins so, with where their values came from; all of them without a name."""
+    """Show the settings whose names begin with KEY. Without KEY, all of them; each with where its value came from."""
     return _show(key, given)
 
 
@@ -64,7 +64,7 @@ def _show(key: str, given: dict[str, Any]) -> int:
 @click.argument("key", shell_complete=completion.settings)
 @click.argument("value")
 def set_value(key: str, value: str) -> int:
-    """Change one setting in config.toml. What it does not take is refused, and then nothing is changed."""
+    """Change one setting in config.toml. A value that does not fit is refused, and nothing is changed."""
     file = _file()
     stored = file.set(key, value)
     echo(f"{key} is {msgspec.json.encode(stored).decode()} now, in {file.path}.")
@@ -74,7 +74,7 @@ def set_value(key: str, value: str) -> int:
 @config.command(epilog="Example: angelia config unset limits.max_steps")
 @click.argument("key", shell_complete=completion.settings)
 def unset(key: str) -> int:
-    """Take a setting, or a group of them, out of config.toml: its default holds again."""
+    """Remove a setting, or a group, from config.toml. The default applies again."""
     file = _file()
     if not file.unset(key):
         raise BadInput(
@@ -86,7 +86,7 @@ def unset(key: str) -> int:
 
 @config.command(epilog="Example: EDITOR=nano angelia config edit")
 def edit() -> int:
-    """Open config.toml in your editor ($VISUAL, $EDITOR). It is put in place only when nothing in it is wrong."""
+    """Edit config.toml in your editor ($VISUAL, $EDITOR). It is put in place only if nothing in it is wrong."""
     from angelia.service.settings.private_file import write_private
 
     file = _file()

@@ -148,14 +148,15 @@ class _Turn:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A new file; without it, stdout.")
 @click.option("--batch", type=click.Path(path_type=Path), metavar="FOLDER", help="All conversations of a batch.")
 @click.option("--media", type=click.Choice(["reference", "inline"]), default="reference", show_default=True)
-@click.option("--follow", is_flag=True, help="Every entry of all conversations as JSON lines, and each that comes.")
+@click.option("--follow", is_flag=True, help="Every entry of all conversations as JSON lines, then each new one.")
 @click.option("--after", default="", metavar="MARK", help="With --follow: begin after the line that has this mark.")
 @settings_options
 def export(conversations: tuple[str, ...], form: str, output: Path | None, **given: Any) -> int:
-    """Write a conversation as Markdown, as JSON lines that hold every entry, or as a trajectory in a format of others.
+    """Write a conversation as Markdown, as JSON lines that hold every entry, or as a trajectory in a common format.
 
-    openai, sharegpt and atif take many, a line each, with pictures by reference or whole, and without known secrets.
-    With --follow the whole log is written as it grows. A file (-o) goes on where it ended, however it ended.
+    openai, sharegpt and atif take many conversations, a line each, with pictures by reference or whole, and without
+    known secrets. With --follow the whole log is written as it grows; a file (-o) goes on where it ended, however it
+    ended.
     """
     follow, after, batch = given["follow"], given["after"], given["batch"]
     if bool(conversations or batch) == follow or (after and (output or not follow)):

@@ -56,7 +56,7 @@ async def _list(given: dict[str, Any]) -> int:
 @click.argument("body", default="{}")
 @settings_options
 def send(name: str, body: str, **given: Any) -> int:
-    """Sign BODY (`-` for standard input) as whoever has the secret would, and send it to the gateway that runs here."""
+    """Send a signal to the gateway that runs here. BODY (`-` for standard input) is signed as its sender would."""
     data = sys.stdin.buffer.read() if body == "-" else body.encode()
     return asyncio.run(_send(name, data, given))
 

@@ -37,7 +37,7 @@ _HERE = click.option(
 )
 @click.pass_context
 def skills(ctx: click.Context) -> int | None:
-    """Skills (agentskills.io): what there is, what is in it, and what the model may use."""
+    """List skills (agentskills.io), see what is in them, and say which the model may use."""
     return None if ctx.invoked_subcommand else int(ctx.invoke(list_))
 
 
@@ -45,7 +45,7 @@ def skills(ctx: click.Context) -> int | None:
 @_HERE
 @settings_options
 def list_(workspace: Path | None, **given: Any) -> int:
-    """List the skills of this folder's project and your own, and how you stand to each."""
+    """List this project's skills and yours, and what you said of each."""
     return _with_app(given, lambda app: _list(app, workspace))
 
 
@@ -74,7 +74,7 @@ async def _list(app: "App", workspace: Path | None) -> int:
 @_HERE
 @settings_options
 def show(name: str, workspace: Path | None, **given: Any) -> int:
-    """Show a skill whole: what it says, its files, and what has changed since you saw it. NAME may be its folder."""
+    """Show all of a skill. Says what has changed since you saw it, too. NAME may be its folder."""
     return _with_app(given, lambda app: _show(app, name, workspace))
 
 
@@ -88,7 +88,7 @@ async def _show(app: "App", name: str, workspace: Path | None) -> int:
 @skills.command(epilog="Example: angelia skills validate .agents/skills/pdf-forms")
 @click.argument("path", type=click.Path(path_type=Path))
 def validate(path: Path) -> int:
-    """Hold the skill in the folder PATH to the rules of the standard and to ours, and name what breaks them by line."""
+    """Check a skill against the rules of the standard and ours. PATH is its folder; each fault is named by its line."""
     folder = path.parent if path.name.lower() == "skill.md" else path
     if not is_folder(folder):
         raise BadInput(f"There is no folder {folder}.", then="Name the folder that holds SKILL.md.")
@@ -106,7 +106,7 @@ def validate(path: Path) -> int:
 @_HERE
 @settings_options
 def review(workspace: Path | None, **given: Any) -> int:
-    """Show each new, changed or proposed skill, and take one key for each: y lets the model use it as it is now."""
+    """Show each new, changed or proposed skill and ask about it. One key each: y lets the model use it as it is now."""
     return _with_app(given, lambda app: skill_review.review(app, _folder(workspace)))
 
 
@@ -139,7 +139,7 @@ async def _pin(app: "App", name: str, workspace: Path | None) -> int:
 @_HERE
 @settings_options
 def unpin(name: str, workspace: Path | None, **given: Any) -> int:
-    """Take back what you said of a skill: it is new again. Its files stay. NAME may be its folder."""
+    """Take back what you said of a skill: it counts as new again. Its files stay. NAME may be its folder."""
     return _with_app(given, lambda app: _unpin(app, name, workspace))
 
 

@@ -16,7 +16,7 @@ from angelia.service.settings.config import home_folder
 @click.argument("name", metavar="PACKAGE")
 @click.option("-o", "--output", type=click.Path(), default="angelia-certificate", help="The certificate's folder.")
 def test_kit(kind: str, name: str, output: str) -> int:
-    """Run the conformance kit against a part, and certify what held. Exit code 1 where something did not.
+    """Run the conformance kit against a part, and certify what held. Exit code 1 if something did not.
 
     PACKAGE is a sandbox's spec, a store's address, or a module: of a channel with `CAPABILITIES` and `make`, which
     gives a fake of its network; of a model with `PROFILE` and `make`, which gives the provider.

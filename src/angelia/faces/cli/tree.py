@@ -20,10 +20,10 @@ from angelia.service.delegation.tree import HEAD, shown_rows, tree_of
 
 @click.command(epilog="Examples:  angelia tree  ·  angelia tree 5c8r2n6h --json")
 @click.argument("conversation", required=False, metavar="[ID]", shell_complete=completion.conversations)
-@click.option("--json", "as_json", is_flag=True, help="One JSON line each.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON line for each.")
 @settings_options
 def tree(conversation: str | None, as_json: bool, **given: Any) -> int:
-    """A conversation, the last one if none is named, and its helpers: state, model calls, cost, task."""
+    """Show a conversation (the last one, if none is named) and its helpers: state, model calls, cost, task."""
     return asyncio.run(_tree(conversation, as_json, given))
 
 

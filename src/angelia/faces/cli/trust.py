@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Examples:  angelia trust  ·  angelia trust ~/garden  ·  angelia trust --forget ~/garden")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--list", "listing", is_flag=True, help="What you said of such files, and how they are now.")
-@click.option("--forget", is_flag=True, help="Forget what you said of it: it is data, and asked about again.")
+@click.option("--list", "listing", is_flag=True, help="List what you said of such files, and how they are now.")
+@click.option("--forget", is_flag=True, help="Forget what you said of it: it counts as data, and you are asked again.")
 @click.option(
     "--refuse",
     is_flag=True,
-    help="Say no to a helper's file, or to hooks: not used, and not spoken of until it changes.",
+    help="Say no to a helper's file, or to hooks: not used, and not mentioned until it changes.",
 )
 @settings_options
 def trust(path: Path | None, listing: bool, forget: bool, refuse: bool, **given: Any) -> int:
     """Let the model follow the AGENTS.md (or CLAUDE.md) of a folder, as it stands now. Read it first.
 
-    PATH is the folder in which you work, or the file; the current folder, if it is not given. Files of helpers
-    (.angelia/agents/*.md, .claude/agents/*.md) and hooks (.angelia/hooks) are named one by one.
+    PATH is the folder in which you work, or the file (default: the current folder). Name files of helpers
+    (.angelia/agents/*.md, .claude/agents/*.md) and hooks (.angelia/hooks) one by one.
     """
     if listing and (forget or path or refuse):
         raise BadInput("--list takes nothing else.", then="Example: angelia trust --list")

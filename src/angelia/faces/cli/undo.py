@@ -25,8 +25,8 @@ from angelia.service.conversation.undo_command import heading, listed
 def undo(turn: str, part: str, *, only_list: bool, only_look: bool, yes: bool, **given: Any) -> int:
     """Take back what a turn (the last one, if none is named) changed in the workspace.
 
-    First it is shown. What you changed since stays as it is, and the older version is put beside it. `angelia undo
-    back` puts back what was taken back last.
+    It is shown first. What you have changed since stays as it is, and the older version is put beside it. `angelia undo
+    back` restores what was taken back last.
     """
     return asyncio.run(_undo(turn, part, only_list=only_list, only_look=only_look, yes=yes, given=given))
 

@@ -43,10 +43,14 @@ class Trial(Struct, frozen=True):
 
 @click.command(epilog="Examples:  angelia update --from angelia-0.2.0-py3-none-any.whl  ·  angelia update --from dist/")
 @click.option("--from", "place", metavar="WHEEL|FOLDER|URL", required=True, help="Where the new version is.")
-@click.option("--patience", type=click.IntRange(min=1), default=60, help="Seconds for the gateway to be back (60).")
+@click.option(
+    "--patience", type=click.IntRange(min=1), default=60, help="Seconds that the gateway may take to be back (60)."
+)
 @settings_options
 def update(place: str, patience: int, **given: Any) -> int:
-    """Back up, put the new version beside this one, try it on a copy, switch; back by itself if it does not come up."""
+    """Back up, install the new version beside this one, try it on a copy, and switch; if it does not come up, switch
+    back.
+    """
     found = installation()
     if found.way is not InstallWay.SCRIPT:
         raise BadInput(
@@ -183,7 +187,7 @@ def _forward_only(before: Version, home: Path) -> None:
 @click.command(epilog="Example: angelia uninstall")
 @settings_options
 def uninstall(**given: Any) -> int:
-    """Say how Angelia is taken away, and what stays; nothing is removed by this."""
+    """Say how Angelia is removed, and what stays. This removes nothing."""
     found, home = installation(), loaded_from(given).home
     unit = installed_unit(sys.platform, Path.home(), home)
     for line in _leaving(found, home, unit):

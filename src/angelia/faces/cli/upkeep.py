@@ -22,7 +22,7 @@ from angelia.store.sql.database import Database
 
 @click.group(epilog="Examples:  angelia store verify  ·  angelia store rebuild")
 def store() -> None:
-    """Look after the home: one database and one folder of files."""
+    """Look after the store: one database and one folder of files."""
 
 
 @store.command(epilog="Example: angelia store verify && echo all is well")
@@ -70,13 +70,14 @@ async def _rebuild(given: dict[str, Any]) -> int:
 @click.argument("places", metavar="[FROM] TO", nargs=-1, required=True)
 @settings_options
 def copy(places: tuple[str, ...], **given: Any) -> int:
-    """Copy files, or with FROM the log, elsewhere. Where both are looked for is said by the settings alone.
+    """Copy files, or with FROM the log, elsewhere. The settings alone say where both are looked for.
 
     With one place: every file that the log refers to, to `s3://bucket/prefix`, a folder, or `home`, the home itself.
     What is there already is not copied again.
 
-    With two: conversations, and all that is kept with them, from `home` to `postgresql://user@host/database` or back,
-    where no log is yet. Nobody can write to it meanwhile; whoever works in it is named, and nothing is copied.
+    With two: conversations, and all that is kept with them, from `home` to `postgresql://user@host/database` or back;
+    there must be no log there yet. Nobody can write meanwhile; if somebody works in the home, they are named, and
+    nothing is copied.
     """
     match places:
         case (to,):
@@ -123,7 +124,7 @@ async def _copy_files(to: str, given: dict[str, Any]) -> int:
 @store.command(epilog="Example: angelia store accept   (after `angelia store verify` has said what is missing)")
 @settings_options
 def accept(**given: Any) -> int:
-    """Go on with the log as it is, though it does not end where it ended; says what is given up."""
+    """Go on with the log as it is, although its end is missing. Says what is given up."""
     return asyncio.run(_accept(given))
 
 
@@ -146,7 +147,7 @@ async def _accept(given: dict[str, Any]) -> int:
 @click.argument("folder", type=click.Path(path_type=Path))
 @settings_options
 def salvage(folder: Path, **given: Any) -> int:
-    """Save all that can be read of a damaged home into a new one; exit code 1 if something could not be.
+    """Save all that can be read of a damaged home into a new one. Exit code 1 if something could not be read.
 
     The damaged home stays as it is.
     """

@@ -34,11 +34,11 @@ _ENGLISH = "Hello, I am Angelia, and this is how I sound."
 
 @click.command(epilog="Examples:  angelia voices  ·  angelia voices de  ·  angelia voices joe --sample -o joe.ogg")
 @click.argument("words", nargs=-1)
-@click.option("--sample", is_flag=True, help="The first of them says a sentence; it is played, or written by -o.")
+@click.option("--sample", is_flag=True, help="The first one says a sentence, which is played, or written with -o.")
 @click.option("-o", "--output", type=_PATH, help="A new file for the sample: Ogg with Opus.")
 @settings_options
 def voices(words: tuple[str, ...], sample: bool, output: Path | None, **given: Any) -> int:
-    """List the voices of the speaker that is set, or of this machine: those with these words, such as a language."""
+    """List the voices of the speaker that is set, or of this machine; WORDS, such as a language, narrow the list."""
     return asyncio.run(_voices([word.lower() for word in words], given, sample=sample, output=output))
 
 

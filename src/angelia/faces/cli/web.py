@@ -21,12 +21,12 @@ from angelia.faces.words.output import echo
 )
 @click.option("--no-open", is_flag=True, help="Only print the link.")
 @click.option("--listen", metavar="ADDRESS:PORT", help="Where to listen (default: web.listen).")
-@click.option("--log-out", is_flag=True, help="End every login first: no cookie and no link holds any more.")
+@click.option("--log-out", is_flag=True, help="End every login first: no cookie and no link is valid any more.")
 @settings_options
 @click.pass_context
 def web(ctx: click.Context, /, no_open: bool, listen: str | None, log_out: bool, **given: Any) -> int | None:
-    """Open the page in your browser, logged in; it is served until Ctrl-C, to this machine alone unless
-    you set more (docs/how-to/web-from-elsewhere.md).
+    """Open the page in your browser, logged in. It is served until Ctrl-C, and to this machine alone unless you set
+    more (docs/how-to/web-from-elsewhere.md).
     """
     if ctx.invoked_subcommand:
         return None

@@ -14,10 +14,10 @@ from angelia.faces.words.output import asked, echo
 
 
 @click.command(epilog="Examples:  angelia web password  ·  pass show angelia | angelia web password")
-@click.option("--remove", is_flag=True, help="There is no password from now on.")
+@click.option("--remove", is_flag=True, help="Have no password from now on.")
 @settings_options
 def password(remove: bool, **given: Any) -> int:
-    """Set the page's password: it is asked for twice and not shown, or read from standard input. Only its hash is
+    """Set the page's password. It is asked for twice and not shown, or read from standard input. Only its hash is
     stored. Whoever is logged in is logged out.
     """
     return asyncio.run(_remove(given) if remove else _set(_typed(), given))

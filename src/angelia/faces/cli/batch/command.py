@@ -39,18 +39,26 @@ _MOST_REASONS = 5
 @click.argument("tasks", type=_PATH)
 @click.option("--model", "models", multiple=True, metavar="VENDOR:NAME", help="A model; repeatable.")
 @click.option("--check", default="", metavar="FILE", help="A Python file, or a command run where the model worked.")
-@click.option("--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="So many at once.")
-@click.option("--tries", type=click.IntRange(1, 1000), default=1, show_default=True, help="Of each task by each model.")
+@click.option("--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="How many at once.")
+@click.option(
+    "--tries", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often each model tries each task."
+)
 @click.option("--max-cost", "whole_cost", type=Amount(min=0), help="US dollars for the whole batch, at most.")
 @click.option("--max-steps", type=click.IntRange(min=0), help="Model calls for one task, at most.")
 @click.option("--max-seconds", type=click.IntRange(min=0), help="Seconds for one task, at most.")
-@click.option("--sandbox", metavar="NAME", help="Where tasks are done (default: as set), each in one of its own.")
-@click.option("-o", "--output", type=_PATH, help="The batch's folder (default: TASKS-batch beside you).")
-@click.option("--leave-out", is_flag=True, help="Do the others where a benchmark's task is not done here; names it.")
+@click.option("--sandbox", metavar="NAME", help="Where tasks are done, each in a sandbox of its own (default: as set).")
+@click.option("-o", "--output", type=_PATH, help="The batch's folder (default: TASKS-batch in the current folder).")
+@click.option(
+    "--leave-out",
+    is_flag=True,
+    help="Leave out, by name, tasks of a benchmark that cannot be done here; do the others.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON lines instead of the table.")
 @settings_options
 def batch(tasks: Path, output: Path | None, **given: Any) -> int:
-    """Do tasks one by one, check them, and count. Started again, it goes on where it was; nothing is paid twice."""
+    """Run the tasks of a file, check what came of each, and count. Run again, it goes on where it was; nothing is paid
+    twice.
+    """
     folder = output or Path(f"{tasks.resolve().stem}-batch")
     gc.enable()  # each task goes in circles, and there may be thousands
     return asyncio.run(_batch(tasks, folder, given))

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 )
 @conversation_options
 @turn_options
-@click.option("--plain", is_flag=True, help="Words alone, line after line: for screen readers and simple terminals.")
+@click.option("--plain", is_flag=True, help="Plain text, line after line: for screen readers and simple terminals.")
 def chat(*, plain: bool, **given: Any) -> int:
-    """Talk. Enter sends, Alt-Enter begins a new line, Esc stops the turn, Ctrl-D leaves."""
+    """Open a conversation. Enter sends, Alt-Enter begins a new line, Esc stops the turn, Ctrl-D leaves."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput(
             "A conversation needs a terminal, and this is none.",

@@ -34,8 +34,8 @@ _NEXT = {
     "--in", "where", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Where to put it."
 )
 def new(kind: str, name: str, where: Path) -> int:
-    """Write a package that adds a tool, a channel or a provider of models, with tests that pass as they are; or the
-    beginning of a skill, in .agents/skills (of your home, for every folder: --in ~).
+    """Begin a package that adds a tool, a channel or a model provider, with tests that pass as they are; or begin a
+    skill, in .agents/skills (with --in ~ in your home directory, for every folder).
     """
     if kind == _SKILL:
         begin_skill(name, where.expanduser())

@@ -27,17 +27,21 @@ from angelia.service.settings.config_file import ConfigFile
     epilog="Examples:  angelia setup  ·  angelia setup --yes --model ollama:qwen3  ·  "
     "angelia setup --yes --chat telegram --token 123456:AA… --owner 7001"
 )
-@click.option("--model", default="", metavar="VENDOR:NAME", help="The model; with --yes and without it, the best here.")
+@click.option(
+    "--model", default="", metavar="VENDOR:NAME", help="The model (with --yes the best here, if none is given)."
+)
 @click.option("--mode", type=click.Choice(list(MODES)), help="How freely it works.")
-@click.option("--chat", type=click.Choice(list(OURS)), help="A chat network to be reached in.")
+@click.option("--chat", type=click.Choice(list(OURS)), help="A chat network to be reachable in.")
 @click.option("--token", default="", metavar="TOKEN", help="Its token, with --chat.")
 @click.option("--owner", default="", metavar="ID", help="Your own id there, with --chat.")
-@click.option("--with", "more", multiple=True, metavar="NAME=VALUE", help="What else the network needs.")
-@click.option("--folder", default="", help="The folder to work in when it is spoken to there.")
+@click.option("--with", "more", multiple=True, metavar="NAME=VALUE", help="Whatever else the network needs.")
+@click.option("--folder", default="", help="The folder in which to work on what comes from there.")
 @click.option("--service", is_flag=True, help="Start the gateway with this machine.")
 @click.option("--yes", is_flag=True, help="Ask nothing: take what is given, and what is best for the rest.")
 def setup(yes: bool, **given: Any) -> int:
-    """Set everything up by a few questions: model, freedom, a chat, a service. Done again, it changes what you say."""
+    """Set everything up by answering a few questions: model, freedom, a chat, a service. Run again, it changes what you
+    name.
+    """
     environ = dict(os.environ)
     if yes:
         return _by_flags(given, environ)
