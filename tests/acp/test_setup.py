@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,18 @@ def test_neovim_gets_a_file_of_its_own_in_which_pictures_are_offered(tmp_path: P
     assert "opts = { vision = true }" in lua
     assert "{{" not in lua
     assert path.with_name("angelia_acp.lua.before-angelia").read_text() == "-- mine\n"
+
+
+def test_the_editor_starts_the_copy_that_wrote_it_in_the_home_that_was_set_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "bin/angelia"
+    other.parent.mkdir()
+    other.touch(0o755)
+    monkeypatch.setenv("PATH", f"{other.parent}{os.pathsep}{os.environ['PATH']}")
+    set_up("zed", tmp_path, {"ANGELIA_HOME": "/srv/a home"}, write=True)
+    ours = json.loads((tmp_path / FILES["zed"]).read_text())["agent_servers"]["Angelia"]
+    assert ours["env"] == {"ANGELIA_HOME": "/srv/a home"}
+    assert ours["command"] == str(Path(sys.prefix, "bin/angelia"))
+    lua = set_up("neovim", tmp_path, {"ANGELIA_HOME": "/srv/a home"}, write=False)
+    assert f'default = {{ "env", "ANGELIA_HOME=/srv/a home", "{sys.prefix}/bin/angelia", "acp" }}' in lua

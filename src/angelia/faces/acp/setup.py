@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from angelia.core.errors import BadInput
 from angelia.faces.acp.jsonc import put_in
+from angelia.installation import PACKAGE, installation
+from angelia.service.settings.config import home_folder
 
 NAME = "Angelia"
 
@@ -39,16 +41,16 @@ class Editor(Struct, frozen=True):
 
     title: str
     path: Callable[[Path, Mapping[str, str]], Path]
-    entry: Callable[[str], dict[str, Any]]
+    entry: Callable[[str, Mapping[str, str]], dict[str, Any]]
     then: str
 
 
-def _plain(command: str) -> dict[str, Any]:
-    return {"command": command, "args": ["acp"], "env": {}}
+def _plain(command: str, env: Mapping[str, str]) -> dict[str, Any]:
+    return {"command": command, "args": ["acp"], "env": env}
 
 
-def _custom(command: str) -> dict[str, Any]:
-    return {"type": "custom", **_plain(command)}
+def _custom(command: str, env: Mapping[str, str]) -> dict[str, Any]:
+    return {"type": "custom", **_plain(command, env)}
 
 
 EDITORS = {
@@ -105,11 +107,11 @@ def set_up(editor: str, home: Path, environ: Mapping[str, str], *, write: bool) 
         BadInput: the file holds something that cannot be changed without harm, or cannot be written; nothing was
             changed, and `then` says what to put where.
     """
-    command = own_command()
+    command, env = own_command(), _own_home(environ)
     if editor == "neovim":
-        return _neovim(command, _of_neovim(home, environ), write=write)
+        return _neovim(command, env, _of_neovim(home, environ), write=write)
     known = EDITORS[editor]
-    path, wanted = known.path(home, environ), {"agent_servers": {NAME: known.entry(command)}}
+    path, wanted = known.path(home, environ), {"agent_servers": {NAME: known.entry(command, env)}}
     shown = json.dumps(wanted, indent=2)
     if not write:
         return f"{known.title}: put this into {path}:\n\n{shown}\n\n{known.then}"
@@ -123,9 +125,17 @@ def set_up(editor: str, home: Path, environ: Mapping[str, str], *, write: bool) 
 
 
 def own_command() -> str:
-    """The absolute path of the command that runs now: editors do not know the terminal's search path."""
-    found = shutil.which("angelia") or str(Path(sys.executable).with_name("angelia"))
-    return str(Path(found).absolute())
+    """The absolute path of the command that runs now, and after an update: editors do not know the terminal's search
+    path, on which another copy may come first.
+    """
+    own = installation().python.with_name(PACKAGE)
+    found = None if own.exists() else shutil.which(PACKAGE)
+    return str(Path(found or own).absolute())
+
+
+def _own_home(environ: Mapping[str, str]) -> dict[str, str]:
+    """The home that was set here: an editor that a desktop starts does not know the variables of a shell."""
+    return {"ANGELIA_HOME": str(home_folder(environ))} if environ.get("ANGELIA_HOME") else {}
 
 
 def _merge(path: Path, wanted: Mapping[str, Any]) -> None:
@@ -160,8 +170,9 @@ def _replace(path: Path, new: bytes, old: bytes) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def _neovim(command: str, path: Path, *, write: bool) -> str:
-    lua = _LUA.format(command=json.dumps(command))
+def _neovim(command: str, env: Mapping[str, str], path: Path, *, write: bool) -> str:
+    words = ["env", *(f"{name}={value}" for name, value in env.items()), command] if env else [command]
+    lua = _LUA.format(command=", ".join(json.dumps(word, ensure_ascii=False) for word in words))
     if not write:
         return f"Neovim with CodeCompanion: put this into {path}:\n\n{lua}"
     try:
