@@ -20,6 +20,7 @@ from angelia.core.errors import BadInput, MissingLibrary, MissingPart, ModelErro
 from angelia.core.failure import FailureKind
 from angelia.faces.cli.checkup.check_result import CheckState
 from angelia.faces.cli.checkup.home import look_at_home
+from angelia.faces.cli.models import get
 from angelia.faces.cli.weights import fetched, in_lines
 from angelia.models.local.chat import chat_of, fitted, most_tokens
 from angelia.models.local.provider import LocalProvider, local_profile
@@ -108,6 +109,20 @@ def test_without_its_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("angelia.models.local.runtime.find_spec", lambda _: None)
     with pytest.raises(MissingPart, match=r"PART=local|angelia\[local\]"):
         LocalProvider(local_profile("smollm2", FOLDER), the_secret, FOLDER)
+
+
+def test_weights_that_are_got_before_what_runs_them_say_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("angelia.models.local.runtime.find_spec", lambda _: None)
+    monkeypatch.setenv("ANGELIA_HOME", str(tmp_path))
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/smollm2.gguf").touch()
+    assert get.main(["smollm2"], standalone_mode=False) == 0
+    said = capsys.readouterr().out
+    assert "What runs it is not installed yet: " in said
+    assert "PART=local" in said or "angelia[local]" in said
+    assert "Use it with" not in said
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from angelia.faces.cli.weights import fetched, known_weights, read_ahead
 from angelia.faces.words.output import echo, echo_json
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
+from angelia.installation import installing
 from angelia.models.local.runtime import installed
 from angelia.models.local.weights import WEIGHTS, offered_weights, weights_path
 from angelia.service.models.choice import likely
@@ -68,9 +69,11 @@ def get(name: str | None, **given: Any) -> int:
         echo(f"Getting {weights.title}: {weights.size / 1e6:,.0f} MB, {weights.licence}.", err=True)
     with moving(weights.name) as told:
         path = asyncio.run(fetched(weights, folder, told))
-    if installed():
-        with working(f"{weights.name} reads its instructions, which it does once"):
-            asyncio.run(_read_ahead(f"local:{weights.name}", given))
+    if not installed():
+        echo(f"{weights.name} is at {path}. What runs it is not installed yet: {installing('local')}")
+        return 0
+    with working(f"{weights.name} reads its instructions, which it does once"):
+        asyncio.run(_read_ahead(f"local:{weights.name}", given))
     echo(f"{weights.name} is at {path}. Use it with: --model local:{weights.name}")
     return 0
 
