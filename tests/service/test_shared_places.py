@@ -30,7 +30,11 @@ RUNS = [call("shell", {"command": "sleep 1000", "background": True}), say("It ru
 async def two(folder: Path) -> AsyncIterator[tuple[Conversation, Conversation]]:
     """Two conversations in one place, in each of which a command runs in the background."""
     async with ModelServer(by_replies(RUNS)) as server, conversation(Place(folder, server)) as one:
-        other = Conversation(one.app, one.app.conversations.begin_beside(one.session, door="terminal"))
+        first = one.session
+        beside = e.ConversationOpened(
+            "terminal", first.workspace, first.sandbox, first.owner, first.preset, first.place, first.notes
+        )
+        other = Conversation(one.app, one.app.conversations.begin_as(beside, door="terminal"))
         await one.app.conversations.employ(other.session, "openai-chat:m", approvers=nobody)
         for talk in (one, other):
             talk.app.modes.choose(talk.session, Mode.AUTONOMOUS)

@@ -25,7 +25,7 @@ class SlackItem(Struct, frozen=True):
 
 class SlackFile(Struct, frozen=True):
     """A file. `mode` is `tombstone` for a deleted one, `external` for a link elsewhere; `subtype` is `slack_audio` for
-    a recorded clip. Of a file of another workspace (`file_access`) nothing but the id is told.
+    a recorded clip. Of a file of another workspace nothing but the id is told.
     """
 
     id: str
@@ -36,7 +36,6 @@ class SlackFile(Struct, frozen=True):
     mode: str = ""
     subtype: str = ""
     duration_ms: int = 0
-    file_access: str = ""
     url_private: str = ""
     url_private_download: str = ""
     external_url: str = ""
@@ -135,7 +134,6 @@ class Container(Struct, frozen=True):
 class Action(Struct, frozen=True):
     """A button."""
 
-    action_id: str = ""
     value: str = ""
 
 

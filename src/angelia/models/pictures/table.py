@@ -121,9 +121,6 @@ PAINTERS = (
 )
 """The first that matches counts; the last is what any server of that wire may be asked for."""
 
-SERVERS = tuple(dict.fromkeys(row.match.partition(":")[0] for row in PAINTERS if ":" in row.match))
-"""What may stand in the setting `painter.server`."""
-
 
 def painter_row(server: str, model: str) -> PainterRow:
     """The row of a model behind a server of this kind."""

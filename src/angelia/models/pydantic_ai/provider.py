@@ -62,7 +62,7 @@ def model_by_name(profile: Profile, credential: Credential) -> "Model":
     """The model of that name, with our key if there is one.
 
     Raises:
-        ModelFailed: UNKNOWN_MODEL or LOGIN_REJECTED; the name or the key is not there.
+        ModelError: UNKNOWN_MODEL or LOGIN_REJECTED; the name or the key is not there.
         MissingPart: its provider's SDK is not installed.
     """
     from pydantic_ai.exceptions import UserError
@@ -152,15 +152,7 @@ class BridgeSession:
             stop = stop_of(response, parts)
             if stop is None:
                 raise ModelError(Failure(FailureKind.STREAM_CUT, said="The stream ended without a finish reason."))
-        except (
-            AgentRunError,
-            UserError,
-            ModelError,
-            TimeoutError,
-            NotImplementedError,
-            LookupError,
-            ValueError,
-        ) as error:
+        except (AgentRunError, UserError, ModelError, NotImplementedError, *_FAULTS) as error:
             partial = reply_parts(events.response(), self._profile.vendor)
             failure = failure_of(error)
             if partial and failure.kind is FailureKind.UNREACHABLE:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -64,9 +64,3 @@ def entries_below(folder: int, name: str, path: str, most: int) -> Iterator[tupl
 
 class TooManyEntries(Exception):
     """A folder holds more than can be written down at once."""
-
-
-def close_quietly(handle: int) -> None:
-    """Close what may be closed already."""
-    with suppress(OSError):
-        os.close(handle)

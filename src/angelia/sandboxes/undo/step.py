@@ -156,10 +156,6 @@ class StepJournal:
             return []
         return [(inside, look_at(at, entry)) for inside, at, entry in entries_below(folder, name, path, _MOST_MOVED)]
 
-    def is_made(self, inode: Inode) -> bool:
-        """Whether this call made it, so that nothing of before can be lost with it."""
-        return inode in self._made
-
     def made(self, inode: Inode) -> None:
         """A file or folder that this call has made."""
         self._made.add(inode)

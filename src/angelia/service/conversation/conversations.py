@@ -127,15 +127,6 @@ class Conversations:
         opened = e.ConversationOpened(door, inside, at.spec, owner, at.preset, notes=notes)
         return self._opened(new_conversation(self._deps.clock), door, opened)
 
-    def begin_beside(self, session: Session, *, door: str) -> Session:
-        """A new conversation of the same owner that works where `session` does: in one place, each ending only what it
-        runs itself.
-        """
-        opened = e.ConversationOpened(
-            door, session.workspace, session.sandbox, session.owner, session.preset, session.place, session.notes
-        )
-        return self._opened(new_conversation(self._deps.clock), door, opened)
-
     def begin_as(self, opened: e.ConversationOpened, *, door: str) -> Session:
         """A new conversation that begins just so; see `begin`."""
         return self._opened(new_conversation(self._deps.clock), door, opened)

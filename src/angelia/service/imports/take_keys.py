@@ -8,9 +8,6 @@ from angelia.service.imports.port import OldKeys
 from angelia.service.imports.taking import ImportTarget, KnownItem, LeftItem, TakenFrom, TakenItem, TakingOutcome
 from angelia.service.secrets.store import KeptSecret
 
-MOST_KEYS = 200
-"""Of one run; nobody looks through more."""
-
 _NOT_IN_HANDLES = re.compile(r"[^A-Za-z0-9._@+-]+")
 _LONGEST = 100
 

@@ -18,7 +18,6 @@ UNCHANGED = "unchanged"
 """The same, because what is watched was as before."""
 UNSEEN = "unseen"
 """The same, because what is watched could not be looked at."""
-BEGAN_NOTHING = frozenset({MISSED, UNCHANGED, UNSEEN})
 
 
 class StoredSchedule(Struct, frozen=True):
@@ -38,8 +37,9 @@ class StoredSchedule(Struct, frozen=True):
 class Occurrence(Struct, frozen=True):
     """What became of the occurrences from `due` to `last`, Unix milliseconds, which are `count`.
 
-    `ending` is the name of how the turn ended, empty while it is open; where there was none because of `why`, one of
-    `BEGAN_NOTHING`. `conversation` is where it is, from the entry `seq` on. `digest` is of what was watched then.
+    `ending` is the name of how the turn ended, empty while it is open; where there was none because of `why`, `MISSED`,
+    `UNCHANGED` or `UNSEEN`. `conversation` is where it is, from the entry `seq` on; `digest` is of what was watched
+    then.
     """
 
     schedule: ConversationId

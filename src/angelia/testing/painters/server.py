@@ -1,6 +1,5 @@
 """A strict painter behind real HTTP on loopback: OpenAI's and xAI's Images; a field it does not know it refuses."""
 
-import hashlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -34,11 +33,6 @@ class ReceivedPaint(Struct, frozen=True):
     masks: tuple[ReceivedMedia, ...]
     key: str
     raw: bytes
-
-    @property
-    def sha256s(self) -> tuple[str, ...]:
-        """The hashes of the pictures given, in hex."""
-        return tuple(hashlib.sha256(one.data).hexdigest() for one in self.pictures)
 
 
 class MadePictures(Struct, frozen=True):
