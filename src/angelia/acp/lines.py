@@ -113,7 +113,7 @@ class LineWriter(asyncio.BaseProtocol):
         """Wait until everything is written.
 
         Raises:
-            Gone: nobody reads it.
+            AcpGone: nobody reads it.
         """
         await self._empty.wait()
         if self._gone or self._pipe is None or self._pipe.is_closing():

@@ -170,7 +170,7 @@ async def _described(log: Sequence[e.Entry], describe: Callable[[Media], Awaitab
     """A move after which every medium in sight that is not a line yet reads as its description, where there is one.
 
     Raises:
-        ModelFailed: the describing model failed.
+        ModelError: the describing model failed.
     """
     moved = compaction.last_move(log)
     known = {(a.seq, a.part) for a in moved.aged}

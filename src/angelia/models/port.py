@@ -58,7 +58,7 @@ class ProviderSession(Protocol):
         Closing the iterator cancels the request. No retry happens here: remedies are the engine's.
 
         Raises:
-            ModelFailed: carries the typed `Failure`, and what had arrived as `partial`. A stream that ends without
+            ModelError: carries the typed `Failure`, and what had arrived as `partial`. A stream that ends without
                 its finish event is STREAM_CUT, never a reply.
         """
         ...

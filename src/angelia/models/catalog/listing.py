@@ -52,7 +52,7 @@ async def list_models(vendor: Vendor, http: "httpx2.AsyncClient", credential: Cr
     """The models that the server offers to this credential, by name. `http` has the vendor's base URL.
 
     Raises:
-        ModelFailed: the server refuses, or cannot be reached.
+        ModelError: the server refuses, or cannot be reached.
     """
     anthropic = vendor.wire == "anthropic"
     login = {"x-api-key": credential.secret, "anthropic-version": "2023-06-01"} if anthropic else bearer(credential)

@@ -58,7 +58,7 @@ async def chat_of(
     exchanges that stand behind the instructions.
 
     Raises:
-        ModelFailed: MEDIA_REFUSED; something is to be shown that cannot be put in words.
+        ModelError: MEDIA_REFUSED; something is to be shown that cannot be put in words.
     """
     chat = _Chat(request.system, before)
     for message in request.messages:

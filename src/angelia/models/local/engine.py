@@ -75,7 +75,7 @@ class LlamaEngine:
         Requests of all conversations wait for each other. Closing the generator stops the work within a second.
 
         Raises:
-            ModelFailed: the model cannot be loaded, or llama.cpp refuses the request.
+            ModelError: the model cannot be loaded, or llama.cpp refuses the request.
         """
         loop = asyncio.get_running_loop()
         chunks: asyncio.Queue[Chunk | None] = asyncio.Queue()

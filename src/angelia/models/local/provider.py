@@ -234,7 +234,7 @@ class _Collected:
         """Take one chunk; returns the text in it.
 
         Raises:
-            ModelFailed: llama.cpp refuses the request; CONTEXT_TOO_LONG carries the window as its limit.
+            ModelError: llama.cpp refuses the request; CONTEXT_TOO_LONG carries the window as its limit.
         """
         if chunk.get("error"):
             refuse(msgspec.json.encode(chunk))
@@ -253,7 +253,7 @@ class _Collected:
         """Make sure that the reply is whole.
 
         Raises:
-            ModelFailed: STREAM_CUT; there was no finish reason.
+            ModelError: STREAM_CUT; there was no finish reason.
         """
         if self.stop is None:
             raise ModelError(Failure(FailureKind.STREAM_CUT, said="The embedded model stopped in mid-reply."))

@@ -22,7 +22,7 @@ def read(decoder: "msgspec.json.Decoder[T]", data: bytes) -> T:
     """Decode one message of a server.
 
     Raises:
-        ModelFailed: STREAM_CUT; it is not what the wire speaks, so nothing after it can be trusted.
+        ModelError: STREAM_CUT; it is not what the wire speaks, so nothing after it can be trusted.
     """
     try:
         return decoder.decode(data)

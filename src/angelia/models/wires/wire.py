@@ -54,7 +54,7 @@ class ReplyReader(Protocol):
         """What one event of a stream brings; a `Reply` when it is the finish event, and nothing after that.
 
         Raises:
-            ModelFailed: the event is an error, or cannot be read.
+            ModelError: the event is an error, or cannot be read.
         """
         ...
 
@@ -66,7 +66,7 @@ class ReplyReader(Protocol):
         """The reply of a server that did not stream.
 
         Raises:
-            ModelFailed: the body is an error, or cannot be read.
+            ModelError: the body is an error, or cannot be read.
         """
         ...
 
@@ -152,7 +152,7 @@ async def send(
     """Send one request; yield what comes, and exactly one `Reply`, last.
 
     Raises:
-        ModelFailed: see `Session.ask`; `partial` is left to the caller.
+        ModelError: see `Session.ask`; `partial` is left to the caller.
     """
     response: HttpReply | None = None
     began, patience = False, DeadlineTimer()

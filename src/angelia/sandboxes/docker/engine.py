@@ -52,7 +52,7 @@ class DockerEngine:
         """Ask, and read the answer as JSON; None where there is none. `deed` completes "could not …".
 
         Raises:
-            Refused: the daemon said no.
+            DaemonRefused: the daemon said no.
             Unreachable: nobody answers.
         """
         with self._in_plain_words():

@@ -21,7 +21,7 @@ def read_form(request: HttpRequest) -> tuple[dict[str, str], dict[str, Uploaded]
     """Its parameters and its files.
 
     Raises:
-        Refused: it is none of the forms that the API takes.
+        BotApiError: it is none of the forms that the API takes.
     """
     kind, _, rest = request.headers.get("content-type", "").partition(";")
     match kind.strip().lower():

@@ -16,7 +16,7 @@ def seen(text: str, mode: str, limit: int, what: str) -> str:
     """A text as people see it: without markup, and without white space around it.
 
     Raises:
-        Refused: it cannot be parsed, or is longer than `limit` UTF-16 units.
+        BotApiError: it cannot be parsed, or is longer than `limit` UTF-16 units.
     """
     if mode not in ("", "HTML"):
         raise BotApiError(400, "Bad Request: unsupported parse_mode")

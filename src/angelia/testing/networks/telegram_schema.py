@@ -39,7 +39,7 @@ def arguments(method: str, said: Mapping[str, str], uploaded: Mapping[str, objec
     """The parameters of a call by their types.
 
     Raises:
-        Refused: one is missing, unknown, or of another type. The real server overlooks unknown ones.
+        BotApiError: one is missing, unknown, or of another type. The real server overlooks unknown ones.
     """
     wanted = _FACTS.methods[method]
     for name in said:
@@ -58,7 +58,7 @@ def check(kind: str, value: Any, where: str = "") -> None:
     """See that a value is of one of the API's types.
 
     Raises:
-        Refused: it is not; says where.
+        BotApiError: it is not; says where.
     """
     where = where or kind
     if kind.startswith("Array of "):

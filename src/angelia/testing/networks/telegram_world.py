@@ -69,7 +69,7 @@ class TelegramWorld:
         """A chat that the bot may write to.
 
         Raises:
-            Refused: there is none of that id, or it may not.
+            BotApiError: there is none of that id, or it may not.
         """
         if chat == BLOCKED.chat:
             raise BotApiError(403, "Forbidden: bot was blocked by the user")

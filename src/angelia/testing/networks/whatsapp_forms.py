@@ -14,7 +14,7 @@ def read_upload(request: HttpRequest) -> tuple[bytes, str]:
     """The bytes of an upload, and their type.
 
     Raises:
-        Refused: the API takes no such form, or no such file.
+        GraphApiError: the API takes no such form, or no such file.
     """
     parts = _parts(request)
     if set(parts) != {"messaging_product", "type", "file"}:

@@ -189,7 +189,7 @@ def read_message(body: bytes) -> GraphOutgoing | GraphRead:
     """A request, if it is one that the API would take.
 
     Raises:
-        Refused: it is not.
+        GraphApiError: it is not.
     """
     try:
         given = msgspec.json.decode(body, type=dict[str, Any])

@@ -65,7 +65,7 @@ class WhatsAppWorld:
         """A message of ours reaches whom it is for; its id.
 
         Raises:
-            Refused: it cannot.
+            GraphApiError: it cannot.
         """
         if isinstance(message, GraphRead):
             self._marked_read(message)

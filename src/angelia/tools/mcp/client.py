@@ -240,7 +240,7 @@ async def call_tool(
     `elicit`, and is made again.
 
     Raises:
-        Refused: the server answered with an error, or with something that is no result; `gone` says that it has
+        ServerRefused: the server answered with an error, or with something that is no result; `gone` says that it has
             forgotten the session and did nothing.
         ServerLost: the connection ended before an answer came.
         TaskTaken: the server has taken it on as a task.

@@ -121,7 +121,7 @@ class McpConnection:
 
         Raises:
             Unavailable: it cannot be reached; nothing was sent.
-            Refused: it answered with an error.
+            ServerRefused: it answered with an error.
             ServerLost: it went away, or was silent for too long; the call may or may not have taken effect.
             TaskTaken: it has taken the call on as a task.
         """
