@@ -13,7 +13,7 @@ from angelia.core.principal import OWNER
 from angelia.service.delegation.plan import Means, plan, put_aside
 from angelia.service.delegation.settings import ChildPreset, DelegationSettings
 from angelia.testing.model.steps import Speak, call, say, with_usage
-from angelia.tools.port import DelegatedTask
+from angelia.tools.delegation.access import DelegatedTask
 from tests.delegation.family import WAIT, by_task, delegate, family, until
 
 pytestmark = pytest.mark.anyio

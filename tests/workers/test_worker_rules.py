@@ -17,7 +17,7 @@ from angelia.service.delegation.settings import ChildPreset, DelegationSettings
 from angelia.service.delegation.workers import worker_of
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.testing.model.steps import Speak, say
-from angelia.tools.port import DelegatedTask
+from angelia.tools.delegation.access import DelegatedTask
 from tests.acp.editor import checker
 from tests.delegation.family import WAIT, by_task, delegate, family, until, words
 from tests.workers.employed import FREE, TASK, Script, command, employed, ended, heard, until_it_writes

@@ -1,7 +1,7 @@
 """The port of tools: a name, a schema, what a call would do, and the doing."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 from msgspec import Raw, Struct
 
@@ -12,8 +12,6 @@ from angelia.core.entry import (
     Child,
     Diff,
     Entry,
-    NoteKind,
-    NoteScope,
     Payment,
     UsedSkill,
     WorkKind,
@@ -23,7 +21,10 @@ from angelia.policy.verdict import Effect
 from angelia.sandboxes.egress.addresses import Addresses
 from angelia.sandboxes.port import Sandbox
 from angelia.tools.asking import AskMeanwhile, nobody
+from angelia.tools.delegation.access import ChildrenAccess
+from angelia.tools.notes.access import NotesAccess
 from angelia.tools.page_access import ProfilesAccess, SecretsAccess
+from angelia.tools.past.access import PastAccess
 from angelia.tools.schedule.access import Scheduling
 from angelia.tools.submitted_jobs import SubmittedJob
 
@@ -295,138 +296,6 @@ class Tool(Protocol):
 
         Raises:
             AngeliaError: becomes an ERROR result with its sentence. Anything else is a fault of ours.
-        """
-        ...
-
-
-class NoteTaken(Struct, frozen=True):
-    """What became of a wish to remember something; `notice` is for the person, empty where they are told nothing."""
-
-    told: str
-    notice: str = ""
-
-
-class NotesAccess(Protocol):
-    """What is remembered across conversations, as far as this one may see and add to it."""
-
-    async def remember(self, call: CallId, text: str, scope: NoteScope, what: NoteKind, replaces: int) -> NoteTaken:
-        """Keep a note, or have it wait for the person; done again by the same call it changes nothing.
-
-        Raises:
-            BadInput: there is no such scope here, or no such note to replace; says which there are.
-        """
-        ...
-
-    async def recall(self, query: str, most: int) -> str:
-        """The notes that count here and are nearest to the words of `query`, in lines, and how many were looked at."""
-        ...
-
-
-class PastQuestion(Struct, frozen=True):
-    """What is looked for in earlier conversations; days are YYYY-MM-DD, and what is empty does not narrow it.
-
-    `kind` is `people`, `replies` or `tools`; `folder` begins the path in which they worked.
-    """
-
-    query: str
-    since: str = ""
-    before: str = ""
-    folder: str = ""
-    kind: str = ""
-
-
-class PastFound(Struct, frozen=True):
-    """What a search of earlier conversations is told as, and what it cost, where a model ordered what was found."""
-
-    text: str
-    paid: Payment = NO_PAYMENT
-
-
-class PastAccess(Protocol):
-    """Earlier conversations of the same person, in a group those of the chat alone."""
-
-    @property
-    def may_cost(self) -> Payment:
-        """Who is paid for a search and how much at most, as in `UsePainter`; nothing where nobody is."""
-        ...
-
-    async def search(self, question: PastQuestion, limit: int) -> PastFound:
-        """The best messages with what stood beside each, and what was searched.
-
-        Raises:
-            BadInput: there is no word in it, or no such day.
-        """
-        ...
-
-    async def read(self, conversation: str, near: int, turns: int) -> str:
-        """The messages around number `near` of a conversation, whose id ends so.
-
-        Raises:
-            NotFound: there is none that may be read here.
-        """
-        ...
-
-
-class DelegatedTask(Struct, frozen=True, forbid_unknown_fields=True):
-    """One task, complete in itself: a helper knows nothing of this conversation.
-
-    `files` are paths that it needs. `helper` names one of those that are set up. `tools` narrows what it may call.
-    `max_cost` is US dollars. With `workspace` "copy" it works in a copy of the folder, and what it changed there comes
-    back as a patch.
-    """
-
-    task: str
-    helper: str = ""
-    files: tuple[str, ...] = ()
-    model: str = ""
-    tools: tuple[str, ...] = ()
-    max_cost: float = 0.0
-    max_steps: int = 0
-    workspace: Literal["same", "copy"] = "same"
-
-
-class ChildrenAccess(Protocol):
-    """The child conversations of the running one."""
-
-    async def look(self) -> None:
-        """See which helpers are set up now; a turn begins."""
-        ...
-
-    def offered(self) -> str:
-        """What is set up to be delegated to, for the prompt; empty where nothing may be delegated."""
-        ...
-
-    async def planned(self, call: CallId, tasks: Sequence[DelegatedTask]) -> tuple[Child, ...]:
-        """What would be opened for these tasks, with what is reserved for each.
-
-        Raises:
-            BadInput: too many, too deep, too expensive, or a model, helper, tool or file that there is not.
-        """
-        ...
-
-    async def wait(self, names: Sequence[str], seconds: float) -> str:
-        """Wait until these have ended, all that run if none is named; returns how each stands, in lines.
-
-        It returns early when somebody writes.
-
-        Raises:
-            NotFound: there is no such helper; says which there are.
-        """
-        ...
-
-    async def tell(self, call: CallId, name: str, text: str) -> str:
-        """Say something to one that runs; once for a call, however often it is run.
-
-        Raises:
-            NotFound, BadInput: there is none of this name, or it has ended.
-        """
-        ...
-
-    async def stop(self, name: str) -> str:
-        """End one that runs, with its own children.
-
-        Raises:
-            NotFound, BadInput: as `tell`.
         """
         ...
 

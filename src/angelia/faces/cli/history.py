@@ -69,7 +69,7 @@ async def _search_ranked(query: str, limit: int, as_json: bool, given: dict[str,
     from angelia.service.past.find_past import find_past
     from angelia.service.past.words import hit_lines, searched
     from angelia.store.log.ranked_search import Within
-    from angelia.tools.port import PastQuestion
+    from angelia.tools.past.access import PastQuestion
 
     app = await open_app(given)  # what was said since the last search is indexed first, which a reader cannot
     with working("searching"):

@@ -23,7 +23,7 @@ from angelia.service.past.find_past import find_past
 from angelia.service.past.words import found_in_words, passage_line
 from angelia.service.receipts import receipt_rows
 from angelia.store.log.ranked_search import Within, around, one_within
-from angelia.tools.port import PastQuestion
+from angelia.tools.past.access import PastQuestion
 
 MOST_SECONDS = 600.0
 """How long one call of `ask` waits at most; programs that call us give up at some time of their own."""

@@ -47,10 +47,11 @@ from angelia.service.skills.conversation_skills import ConversationSkills, Skill
 from angelia.store.log.transcript import Transcript
 from angelia.store.port import LogStore
 from angelia.store.tables.day_budgets import DayBudget
+from angelia.tools.delegation.access import ChildrenAccess
 from angelia.tools.discovery import MakeToolset
 from angelia.tools.mcp.settings import McpSettings
 from angelia.tools.page_access import ProfilesAccess
-from angelia.tools.port import ChildrenAccess, ConversationContext
+from angelia.tools.port import ConversationContext
 from angelia.tools.registry import Registry
 from angelia.tools.skills.toolset import SkillTools
 

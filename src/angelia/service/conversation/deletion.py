@@ -14,7 +14,6 @@ from angelia.sandboxes.port import SandboxError
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.sandboxes.workspace import earlier_files_folder
 from angelia.service.audit import LOG, Audit
-from angelia.service.delegation.tree import below
 from angelia.service.places.places import SandboxPlaces
 from angelia.store.log.references import blobs_in
 from angelia.store.log.transcript import Transcript
@@ -46,6 +45,8 @@ class Deletion(Struct, frozen=True):
             BadInput: it is the record of what was done to the home.
             HeldElsewhere: somebody is working on it.
         """
+        from angelia.service.delegation.tree import below
+
         if conversation == LOG:
             raise BadInput("The record of what was done to this home is not erased.", then="`angelia audit` shows it.")
         known = await self.transcript.summary(OWNER, conversation)

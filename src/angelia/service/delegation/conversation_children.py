@@ -26,7 +26,7 @@ from angelia.service.delegation.workers import works_elsewhere
 from angelia.service.people.budgets import limits_for
 from angelia.service.places.presets import kept
 from angelia.service.settings.rules import limits_in, turn_caps
-from angelia.tools.port import DelegatedTask
+from angelia.tools.delegation.access import DelegatedTask
 
 if TYPE_CHECKING:
     from angelia.service.delegation.plan import Means, Planned

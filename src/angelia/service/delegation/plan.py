@@ -8,7 +8,7 @@ from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.service.delegation.settings import ChildPreset, DelegationSettings
 from angelia.service.delegation.workers import worker_of, works_elsewhere
-from angelia.tools.port import DelegatedTask
+from angelia.tools.delegation.access import DelegatedTask
 
 
 class Means(Struct, frozen=True):

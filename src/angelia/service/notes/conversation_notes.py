@@ -22,7 +22,7 @@ from angelia.core.unambiguous import unambiguous_line
 from angelia.service.conversation.session import Session
 from angelia.service.notes.scopes import scopes_of
 from angelia.store.tables.notes import Holds, Notes, StoredNote, in_one_of
-from angelia.tools.port import NoteTaken
+from angelia.tools.notes.access import NoteTaken
 
 MOST_OUTSIDE = 20
 """Entries with words from elsewhere that a note names: the newest."""

@@ -12,7 +12,7 @@ from angelia.service.conversation.session import Session
 from angelia.service.notes.scopes import answers_in_group, chat_of
 from angelia.service.past.find_past import OrdersAnew, find_past
 from angelia.store.port import LogStore
-from angelia.tools.port import PastFound, PastQuestion
+from angelia.tools.past.access import PastFound, PastQuestion
 
 if TYPE_CHECKING:
     from angelia.store.log.ranked_search import Within

@@ -7,7 +7,7 @@ from angelia.core.ids import short
 from angelia.core.moment import when
 from angelia.core.text import one_line
 from angelia.store.log.ranked_search import ECHO, Passage, RankedFound, RankedHit
-from angelia.tools.port import PastQuestion
+from angelia.tools.past.access import PastQuestion
 
 _MOST_OF_HIT, _MOST_BESIDE = 600, 240
 """Characters of a message that was found, and of one beside it."""

@@ -14,7 +14,6 @@ from angelia.core.errors import BadInput, StoreDamaged
 from angelia.core.ids import ConversationId
 from angelia.store.log import projections, word_index
 from angelia.store.log.closed_turns import log_end
-from angelia.store.log.copying import copy_as_it_stands
 from angelia.store.log.erase import remove_unreferenced
 from angelia.store.log.examined import examined, missing_at_end
 from angelia.store.media.blobs import BlobStore, damaged
@@ -202,6 +201,8 @@ async def copy_log(db: Database, to: Path) -> CopiedLog:
 
 async def _copy_log_here(db: LogStore, to: Path) -> CopiedLog:
     """The same of a log that lies elsewhere, into the home `to`."""
+    from angelia.store.log.copying import copy_as_it_stands
+
     with closing(Database.open(to)) as copy:
         await copy_as_it_stands(db, copy)
         copied = await copy.read(lambda connection: CopiedLog(tuple(ends(connection)), tuple(_referenced(connection))))

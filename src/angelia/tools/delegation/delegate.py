@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from angelia.core.content import Text
 from angelia.policy.verdict import Effect, NoEffect
-from angelia.tools.port import CallAccess, ChildrenAccess, DelegatedTask, ToolOutcome, Traits
+from angelia.tools.delegation.access import ChildrenAccess, DelegatedTask
+from angelia.tools.port import CallAccess, ToolOutcome, Traits
 
 
 class DelegateArguments(Struct, frozen=True, forbid_unknown_fields=True):

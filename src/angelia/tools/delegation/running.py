@@ -8,7 +8,8 @@ from msgspec import Struct
 from angelia.core.content import Text
 from angelia.core.errors import BadInput
 from angelia.policy.verdict import Effect, NoEffect
-from angelia.tools.port import CallAccess, ChildrenAccess, ToolOutcome, Traits
+from angelia.tools.delegation.access import ChildrenAccess
+from angelia.tools.port import CallAccess, ToolOutcome, Traits
 
 _LONGEST_S = 900.0
 """Seconds that one call waits: whoever waits longer says so, and sees how far they are."""

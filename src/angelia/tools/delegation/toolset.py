@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from angelia.tools.delegation.access import ChildrenAccess
 from angelia.tools.delegation.delegate import Delegate
 from angelia.tools.delegation.running import RunningChildren
-from angelia.tools.port import ChildrenAccess, ConversationContext, Tool
+from angelia.tools.port import ConversationContext, Tool
 
 
 class DelegationTools:

@@ -7,7 +7,8 @@ from msgspec import Meta, Struct
 
 from angelia.core.content import Text
 from angelia.policy.verdict import Effect, NoEffect
-from angelia.tools.port import NotesAccess, ToolOutcome, Traits
+from angelia.tools.notes.access import NotesAccess
+from angelia.tools.port import ToolOutcome, Traits
 
 MOST_NOTES = 10
 

@@ -8,7 +8,8 @@ from msgspec import Meta, Struct
 from angelia.core.content import Text
 from angelia.core.entry import NoteKind, NoteScope
 from angelia.policy.verdict import Effect, NoEffect
-from angelia.tools.port import CallAccess, NotesAccess, ToolOutcome, Traits
+from angelia.tools.notes.access import NotesAccess
+from angelia.tools.port import CallAccess, ToolOutcome, Traits
 
 MOST_CHARACTERS = 400
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from angelia.tools.notes.access import NotesAccess
 from angelia.tools.notes.recall import Recall
 from angelia.tools.notes.remember import Remember
-from angelia.tools.port import ConversationContext, NotesAccess, Tool
+from angelia.tools.port import ConversationContext, Tool
 
 
 class NoteTools:

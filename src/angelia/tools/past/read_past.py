@@ -7,7 +7,8 @@ from msgspec import Meta, Struct
 
 from angelia.core.content import Text
 from angelia.policy.verdict import Effect, NoEffect
-from angelia.tools.port import PastAccess, ToolOutcome, Traits
+from angelia.tools.past.access import PastAccess
+from angelia.tools.port import ToolOutcome, Traits
 
 
 class ReadPastArguments(Struct, frozen=True, forbid_unknown_fields=True):

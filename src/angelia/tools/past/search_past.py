@@ -8,7 +8,8 @@ from msgspec import Meta, Struct
 from angelia.core.content import Text
 from angelia.core.entry import NO_PAYMENT, Payment
 from angelia.policy.verdict import Effect, NoEffect, UseRanker
-from angelia.tools.port import PastAccess, PastQuestion, ToolOutcome, Traits
+from angelia.tools.past.access import PastAccess, PastQuestion
+from angelia.tools.port import ToolOutcome, Traits
 
 MOST_HITS = 10
 

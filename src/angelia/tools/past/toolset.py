@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from angelia.tools.past.access import PastAccess
 from angelia.tools.past.read_past import ReadPast
 from angelia.tools.past.search_past import SearchPast
-from angelia.tools.port import ConversationContext, PastAccess, Tool
+from angelia.tools.port import ConversationContext, Tool
 
 
 class PastTools:
