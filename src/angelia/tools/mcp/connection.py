@@ -2,12 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
-
-from msgspec import Struct
 
 from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import AngeliaError
@@ -17,6 +14,7 @@ from angelia.tools.mcp.call_person import NOBODY, CallPerson
 from angelia.tools.mcp.connection_state import Connecting, Gone, Ready, State, Waiting
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, by_status, in_words, leaf
 from angelia.tools.mcp.logins import LoginEnded, LoginRefused, Returned
+from angelia.tools.mcp.running_calls import RunningCalls
 from angelia.tools.mcp.served import Offers
 from angelia.tools.mcp.server import Server, Site
 from angelia.tools.mcp.task_look import TaskLook
@@ -40,16 +38,6 @@ STEADY_S = 60.0
 """A connection that held this long was well: what breaks it is a first failure again."""
 
 _LOGIN = (401, 403)
-
-
-class AwaitedCall(Struct):
-    """A call that waits for its result; `silence` ends it unless something is heard. `status` is the HTTP status with
-    which its own request was answered, 0 before that and for programs.
-    """
-
-    person: CallPerson
-    silence: asyncio.Timeout
-    status: int = 0
 
 
 _T = TypeVar("_T")
@@ -77,12 +65,11 @@ class McpConnection:
         self._transports, self._changed = transports, changed
         self._moved = asyncio.Event()
         self._wanted, self._stale = asyncio.Event(), asyncio.Event()
-        self._leaving, self._idle = asyncio.Event(), asyncio.Event()
+        self._leaving = asyncio.Event()
         self._living: asyncio.Task[None] | None = None
         self._unwanted = ""
-        self._running: list[AwaitedCall] = []
-        self._own = ContextVar[AwaitedCall | None](f"call of {server.name}", default=None)
-        self._noticed = TransportTrace(self._posted)
+        self._running = RunningCalls(server.name, server.seconds)
+        self._noticed = TransportTrace(self._running.answered)
 
     # -- what others do -----------------------------------------------------------------------------------------
 
@@ -205,7 +192,7 @@ class McpConnection:
         """
         from angelia.tools.mcp.tasks import task_at
 
-        return await self._asked(lambda client: task_at(client, task, self._own_alive), person)
+        return await self._asked(lambda client: task_at(client, task, self._running.heard_of_own), person)
 
     async def answer_task(
         self, task: str, asked: "Mapping[str, types.ElicitRequestParams]", person: CallPerson
@@ -238,14 +225,12 @@ class McpConnection:
     async def _asked(self, ask: Callable[[Any], Awaitable[_T]], person: CallPerson = NOBODY) -> _T:
         ready = await self._usable()
         try:
-            async with asyncio.timeout(self.server.seconds) as silence:
-                with self._runs(AwaitedCall(person, silence)) as running:
-                    try:
-                        return await ask(ready.client)
-                    except ServerRefused as refused:
-                        raise by_status(refused, running.status) from None
+            async with self._running.begun(person) as running:
+                return await ask(ready.client)
         except TimeoutError:
             raise ServerLost(f"gave no sign for {self.server.seconds:g} s") from None
+        except ServerRefused as refused:
+            raise by_status(refused, running.status) from None
 
     async def close(self) -> None:
         """Let go of it, and end it if it is a program. What is being called is lost."""
@@ -283,20 +268,17 @@ class McpConnection:
         from angelia.tools.mcp.client import call_tool, listed_as
 
         named = listed_as(tool, self.tools)
-        seconds = self.server.seconds
         try:
-            async with asyncio.timeout(seconds) as silence:
-                running = AwaitedCall(person, silence)
+            async with self._running.begun(person) as running:
 
                 async def heard(progress: float, total: float | None, message: str | None) -> None:
-                    self._alive(running)
+                    self._running.heard_of(running)
                     share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
                     show(" ".join(part for part in (share, one_line(clean(message or ""), 200)) if part) + "\n")
 
-                with self._runs(running):
-                    return await call_tool(ready.client, named, arguments, heard, self._elicit)
+                return await call_tool(ready.client, named, arguments, heard, self._elicit)
         except TimeoutError:
-            raise ServerLost(f"gave no sign for {seconds:g} s and was told to stop") from None
+            raise ServerLost(f"gave no sign for {self.server.seconds:g} s and was told to stop") from None
         except ServerRefused as refused:
             raise by_status(refused, running.status) from None
         except ServerLost:
@@ -306,39 +288,13 @@ class McpConnection:
                 raise ServerRefused(unwanted, gone=False) from None
             raise ServerLost(why) from None
 
-    @contextmanager
-    def _runs(self, running: AwaitedCall) -> Iterator[AwaitedCall]:
-        token = self._own.set(running)
-        self._running.append(running)
-        self._idle.clear()
-        try:
-            yield running
-        finally:
-            self._running.remove(running)
-            self._own.reset(token)
-            if not self._running:
-                self._idle.set()
-
-    def _posted(self, status: int) -> None:
-        if running := self._own.get():
-            running.status = status
-
-    def _own_alive(self) -> None:
-        if running := self._own.get():
-            self._alive(running)
-
-    def _alive(self, running: AwaitedCall) -> None:
-        """It gave a sign."""
-        if not running.silence.expired():
-            running.silence.reschedule(asyncio.get_running_loop().time() + self.server.seconds)
-
     async def _elicit(self, params: Any) -> Any:
         """Put what the server asks to the person, for the call that it asks in; before 2026-07-28 it does not say in
         which, and the last one counts. While a person is asked, nobody waits for the server.
         """
         from angelia.tools.mcp.elicitation import elicited
 
-        with self._asks() as person:
+        with self._running.asking() as person:
             result, note = await elicited(self.server.name, params, person.ask)
         if note:
             person.note(note)
@@ -348,7 +304,7 @@ class McpConnection:
         """See `LogInAgain`: somebody logs in again who waits for a call, and nobody else is sent anywhere."""
         from angelia.tools.mcp.wider_login import logged_in_again
 
-        with self._asks() as person:
+        with self._running.asking() as person:
             if person is NOBODY:
                 name = self.server.name
                 raise LoginEnded(f"The login at {name} has ended.", then=f"`angelia mcp login {name}` renews it.")
@@ -357,19 +313,6 @@ class McpConnection:
             except LoginRefused as refused:
                 self._unwanted = str(refused)
                 raise
-
-    @contextmanager
-    def _asks(self) -> Iterator[CallPerson]:
-        """Whom a question reaches; while a person is asked, nobody waits for the server."""
-        running = self._own.get() or (self._running[-1] if self._running else None)
-        if running is None or running.silence.expired():
-            yield NOBODY
-            return
-        running.silence.reschedule(None)
-        try:
-            yield running.person
-        finally:
-            self._alive(running)
 
     async def _end_of(self, ready: Ready) -> str:
         """How it went away, once that is known."""
@@ -386,7 +329,7 @@ class McpConnection:
         while not self._leaving.is_set():
             began = time.monotonic()
             self._move(Connecting())
-            self._noticed = TransportTrace(self._posted)
+            self._noticed = TransportTrace(self._running.answered)
             try:
                 await self._converse()
                 why = "it has ended"
@@ -435,9 +378,9 @@ class McpConnection:
             async with asyncio.timeout(HELLO_S):
                 await self._list(client)
         except Exception:
-            if not self._running:
+            if self._running.idle.is_set():
                 raise
-            if await _first(over, self._leaving, self._idle) is self._idle:
+            if await _first(over, self._leaving, self._running.idle) is self._running.idle:
                 self._stale.set()
 
     async def _list(self, client: Any) -> None:
