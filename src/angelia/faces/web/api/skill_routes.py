@@ -16,8 +16,9 @@ from angelia.core.unambiguous import unambiguous, unambiguous_line
 from angelia.faces.web.asgi.guards import RouteGuard
 from angelia.faces.web.asgi.request import RequestRefused, RouteRequest, RouteResponse, json_response
 from angelia.faces.web.asgi.routes import Route
+from angelia.faces.web.conversations.driven_conversations import DOOR
 from angelia.faces.web.conversations.entry_view import View, diff_view
-from angelia.faces.web.conversations.web_conversations import DOOR, usual_folder
+from angelia.faces.web.conversations.web_conversations import usual_folder
 from angelia.path_queries import is_folder
 from angelia.service.skills.seen import JudgedSkill, SkillState, seen_files
 from angelia.service.skills.skill_acts import state_in_words

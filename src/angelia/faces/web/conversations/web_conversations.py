@@ -8,40 +8,33 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
-
-from msgspec.structs import replace
 
 from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound, StoreBusy, StoreUnreachable
 from angelia.core.ids import CallId, CommandKey, ConversationId, DeliveryId, PlaceId, sortable_id
-from angelia.core.principal import OWNER, Principal
+from angelia.core.principal import OWNER
 from angelia.core.text import clean
 from angelia.engine.state import waits_for_program
 from angelia.faces.web.api_keys import ApiKey, ApiKeys
 from angelia.faces.web.asgi.request import RequestRefused
+from angelia.faces.web.conversations.driven_conversations import DOOR, DrivenConversations
 from angelia.faces.web.conversations.named_files import NamedFiles
 from angelia.faces.web.conversations.watched_conversation import WatchedConversation
 from angelia.faces.words.mentions import MentionableFile
-from angelia.policy.approvers import Approvers
-from angelia.policy.roles import least
 from angelia.sandboxes.workspace import make_own_folder, unfit, work_folder
 from angelia.service.conversation.session import Session
 from angelia.service.models.choice import choose
-from angelia.service.people.budgets import budget_of, offered
-from angelia.service.settings.rules import tighter
+from angelia.service.people.budgets import offered
 from angelia.store.log.lease import last_driven
 from angelia.store.log.transcript import Summary
 
 if TYPE_CHECKING:
     from angelia.service.app import App
-
-DOOR = "web"
 
 UNUSED_MS = 10 * 60_000
 """How long a conversation at rest stays open that nobody looks at."""
@@ -86,8 +79,7 @@ class WebConversations:
         self._names = NamedFiles(app)
         self._chats = chats
         self._seen: dict[ConversationId, _Seen] = {}
-        self._own: dict[ConversationId, Session] = {}
-        self._guards: dict[ConversationId, asyncio.Task[None]] = {}
+        self._own = DrivenConversations(app, keys, self._tell_of)
         self._models: dict[ConversationId, str] = {}
         self._alone: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
         self._trying: set[asyncio.Task[None]] = set()
@@ -150,10 +142,7 @@ class WebConversations:
         home = self._app.loaded.home
         workspace = Path(folder).expanduser().absolute() if folder else await asyncio.to_thread(usual_folder, home)
         session = self._app.conversations.begin(door=DOOR, workspace=workspace, sandbox=sandbox)
-        assert session.unspoken is not None
-        await self._app.handed_out.keep(session.conversation, session.unspoken)
-        self._own[session.conversation] = session
-        return session.conversation
+        return await self._handed_out(session)
 
     async def begin_for(self, key: ApiKey) -> ConversationId:
         """A new conversation of a key's; it is in the store from its first message on.
@@ -165,9 +154,13 @@ class WebConversations:
         workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
         preset = key.preset or next(iter(offered(self._app.loaded.config, key.principal, (), "sandbox")), "")
         session = self._app.conversations.begin(door=e.API, workspace=workspace, sandbox=preset, owner=key.principal)
+        return await self._handed_out(session)
+
+    async def _handed_out(self, session: Session) -> ConversationId:
+        """One that has just begun: its id is known outside from here on, before anything is said in it."""
         assert session.unspoken is not None
         await self._app.handed_out.keep(session.conversation, session.unspoken)
-        self._own[session.conversation] = session
+        self._own.take(session)
         return session.conversation
 
     async def say(
@@ -347,21 +340,20 @@ class WebConversations:
                 open_here = turn.opened and ours and not waits_for_program(turn)
                 if open_here or turn.unread or watched.state()["work"]:
                     await self.session(conversation)
-        except AngeliaError as error:
+        except Exception as error:  # noqa: BLE001 - told on the page, and logged
             self._tell_of(conversation, error)
-        except Exception as error:
-            code = sortable_id(self._app.clock)[-8:]
-            logger.exception("conversation %s is not gone on with, code %s", conversation, code, exc_info=error)
-            self._say_why(conversation, f"A fault of ours, code {code}.")
 
-    def _say_why(self, conversation: ConversationId, why: str) -> None:
+    def _tell_of(self, conversation: ConversationId, error: Exception) -> None:
+        """Say on the page why it is not gone on with. A busy store is tried again; else the next message tries."""
+        if isinstance(error, AngeliaError):
+            logger.warning("conversation %s is not driven: %s", conversation, error)
+            why = str(error)
+        else:
+            code = sortable_id(self._app.clock)[-8:]
+            logger.error("conversation %s is not driven, code %s", conversation, code, exc_info=error)
+            why = f"A fault of ours, code {code}."
         if seen := self._seen.get(conversation):
             seen.watched.fail(clean(why))
-
-    def _tell_of(self, conversation: ConversationId, error: AngeliaError) -> None:
-        """Say on the page why it is not gone on with. A busy store is tried again; else the next message tries."""
-        logger.warning("conversation %s is not driven: %s", conversation, error)
-        self._say_why(conversation, str(error))
         if isinstance(error, StoreBusy | StoreUnreachable):
             trying = asyncio.create_task(self._go_on(conversation))
             self._trying.add(trying)
@@ -380,8 +372,7 @@ class WebConversations:
     async def close(self) -> None:
         """Leave everything; open turns stay open in the log."""
         await cancel_and_wait(*self._trying)
-        for conversation in tuple(self._own):
-            await self._leave(conversation)
+        await self._own.close()
         for seen in self._seen.values():
             await seen.watched.close()
 
@@ -393,7 +384,7 @@ class WebConversations:
 
     async def _driven(self, conversation: ConversationId) -> Session:
         session = await self._session(conversation)
-        if session.conversation in self._own and conversation not in self._guards:
+        if self._own.waits_for_model(conversation):
             await self._employ(session, await self.model(conversation))
         return session
 
@@ -407,57 +398,14 @@ class WebConversations:
         if here := self._here(conversation):
             return here
         session = await self._app.conversations.resume(conversation, door=DOOR)
-        self._own[conversation] = session
+        self._own.take(session)
         return session
 
     async def _employ(self, session: Session, model: str) -> None:
-        conversation = session.conversation
-        key = await self._keys.of(session.owner)
-        caps = self._app.loaded.config.limits
-        own = tighter(caps.max_cost, tighter(key.max_cost, key.day_cost)) if key else 0
-
-        await self._app.conversations.employ(
-            session,
-            model,
-            approvers=partial(self._approvers, session),
-            limits=replace(caps, max_cost=own) if key else None,
-            budgets=(budget_of(key.principal, key.day_cost),) if key else (),
-        )
-        if guard := self._guards.pop(conversation, None):
-            guard.cancel()
-        self._guards[conversation] = asyncio.create_task(self._guard(session))
-        if seen := self._seen.get(conversation):
+        await self._own.employ(session, model)
+        if seen := self._seen.get(session.conversation):
             seen.watched.look()
             seen.watched.fail(self._ended)
-
-    async def _approvers(self, session: Session, _: e.QuestionKind, speakers: Sequence[Principal]) -> Approvers:
-        """The owner, on the page. In the turn of a key that is a guest, or of somebody who is no key, what needs a yes
-        is refused at once, and the model is told.
-        """
-        keys = [await self._keys.of(one) for one in speakers]
-        role = least(key.role if key else None for key in keys)
-        return Approvers((OWNER,), e.Address(DOOR, session.conversation), role)
-
-    async def _guard(self, session: Session) -> None:
-        """Say it where a conversation is not driven any more."""
-        conversation = session.conversation
-        try:
-            await session.driven()
-        except AngeliaError as error:
-            self._guards.pop(conversation, None)
-            self._tell_of(conversation, error)
-        except Exception as error:
-            self._guards.pop(conversation, None)
-            code = sortable_id(self._app.clock)[-8:]
-            logger.exception("conversation %s is not driven any more, code %s", conversation, code, exc_info=error)
-            self._say_why(conversation, f"A fault of ours, code {code}.")
-
-    async def _leave(self, conversation: ConversationId) -> None:
-        session = self._own.pop(conversation, None)
-        if guard := self._guards.pop(conversation, None):
-            await cancel_and_wait(guard)
-        if session:
-            await self._app.conversations.leave(session)
 
     # -- letting go ---------------------------------------------------------------------------------------------------
 
@@ -477,7 +425,7 @@ class WebConversations:
         own = self._own.get(conversation)
         if own and not own.at_rest:
             return
-        await self._leave(conversation)
+        await self._own.leave(conversation)
         await seen.watched.close()
         del self._seen[conversation]
 
