@@ -33,25 +33,25 @@ from angelia.faces.cli.chat.input import (
     Typed,
 )
 from angelia.faces.cli.chat.long_calls import tell_of_long_calls
+from angelia.faces.cli.chat.message_parts import MessageParts, folder_of
 from angelia.faces.cli.chat.open_choice import YES_OR_NO, OpenChoice
 from angelia.faces.cli.chat.own_commands import OwnCommands, own_command
 from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.cli.daily_upkeep import tidied
 from angelia.faces.cli.open_conversation import session_for
 from angelia.faces.words.questions import NewMessage, No, Yes, meant
-from angelia.faces.words.taken_back import name_of, to_be_written_anew
+from angelia.faces.words.taken_back import to_be_written_anew
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
 from angelia.policy.approvers import owner_at
-from angelia.sandboxes.registry import ELSEWHERE, works_here
 from angelia.service.command_port import TerminalPort, TerminalResult
 from angelia.service.commands import terminal_command
+from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL
 
 if TYPE_CHECKING:
     from angelia.faces.cli.chat.conversation_view import ConversationView
     from angelia.faces.cli.chat.talk import Talk
     from angelia.service.app import App
-from angelia.service.conversation.session import Session
 
 
 class CommandsOfChat(TerminalPort, Protocol):
@@ -69,7 +69,7 @@ class CommandsOfChat(TerminalPort, Protocol):
 class OpenConversation(Struct, frozen=True):
     """The conversation that is open now, and what is seen of it."""
 
-    session: "Session"
+    session: Session
     watching: "ConversationView"
     handed: HandedPage
 
@@ -86,8 +86,7 @@ class ChatApp:
         self.opened, self.ready = asyncio.Event(), asyncio.Event()
         self.app: App
         self._open: OpenConversation
-        self.attached: list[Content] = []
-        self.attached_names: list[str] = []
+        self.parts = MessageParts(lambda: self.app, lambda: self.session, lambda: self.profile, screen)
         self.plan_turned = False
         self._acts: asyncio.Queue[Act] = asyncio.Queue()
         self._choice: OpenChoice | None = None
@@ -100,7 +99,7 @@ class ChatApp:
         self.input: Input
 
     @property
-    def session(self) -> "Session":
+    def session(self) -> Session:
         """The conversation."""
         return self._open.session
 
@@ -117,8 +116,7 @@ class ChatApp:
     @property
     def folder(self) -> Path:
         """The folder of this machine that the conversation is about: where it works, or where we are if elsewhere."""
-        session = self.session
-        return Path.cwd() if session.sandbox.partition(":")[0] in ELSEWHERE else Path(session.workspace)
+        return folder_of(self.session)
 
     @property
     def asks(self) -> bool:
@@ -222,7 +220,7 @@ class ChatApp:
         self._open.handed.look()
         self.input.refresh()
 
-    async def switch(self, session: "Session") -> None:
+    async def switch(self, session: Session) -> None:
         """Go to another conversation; where that cannot be worked in, nothing changes.
 
         Raises:
@@ -260,7 +258,7 @@ class ChatApp:
         if self.session.turn.opened:
             raise BadInput("A turn is running.", then="Stop it first (Esc), or wait for its end.")
 
-    def _show(self, session: "Session") -> None:
+    def _show(self, session: Session) -> None:
         from angelia.faces.cli.chat.conversation_view import ConversationView
 
         caps = self.app.loaded.config.limits
@@ -297,7 +295,7 @@ class ChatApp:
     async def _do(self, act: Act) -> None:
         match act:
             case Typed(text=text):
-                if self.talking and not text.strip() and not self.attached:
+                if self.talking and not text.strip() and not self.parts.attached:
                     await self.talking.send()
                 elif own := own_command(text):
                     await self.ready.wait()
@@ -308,7 +306,7 @@ class ChatApp:
                     await self._commands.show(await command(self._commands))
                     if self.ready.is_set():
                         await self._ask_about_folder()
-                elif text.strip() or self.attached:
+                elif text.strip() or self.parts.attached:
                     await self.ready.wait()
                     await self._heard(text)
             case Pasted(paths=paths):
@@ -316,7 +314,7 @@ class ChatApp:
                     await self.attach(path)
             case QueueKey(text=text):
                 await self.ready.wait()
-                await self._attach_mentioned(text)
+                await self.parts.attach_mentioned(text)
                 await self.say(text, e.Arrival.QUEUE)
             case TakeBackKey():
                 await self.ready.wait()
@@ -331,8 +329,7 @@ class ChatApp:
             self.screen.note("no message waits to be read that could be taken back")
             return
         words, attached = to_be_written_anew(said, self.folder)
-        self.attached[:0] = attached
-        self.attached_names[:0] = [name_of(part) for part in attached]
+        self.parts.put_back(attached)
         self.input.put_back(words)
 
     async def _picks(self, command: str) -> bool:
@@ -355,8 +352,8 @@ class ChatApp:
             case BreakKey():
                 if await self._stop():
                     return
-                left_out = "what was attached is left out; " if self.attached else ""
-                self._let_go_of_attached()
+                left_out = "what was attached is left out; " if self.parts.attached else ""
+                self.parts.let_go()
                 self.screen.note(f"{left_out}Ctrl-C once more leaves")
             case EndKey():
                 self.leave()
@@ -397,7 +394,7 @@ class ChatApp:
 
     async def _heard(self, text: str) -> None:
         """Stored first: what is asked before a turn may begin can stay unanswered, and nothing typed is lost by it."""
-        await self._attach_mentioned(text)
+        await self.parts.attach_mentioned(text)
         if self.session.turn.opened:
             await self._said(text)
             return
@@ -409,7 +406,7 @@ class ChatApp:
     async def _said(self, text: str) -> None:
         """An answer to the oldest open question, or a message."""
         questions = self.session.questions()
-        answer = meant(questions[0], text) if questions and not self.attached else NewMessage()
+        answer = meant(questions[0], text) if questions and not self.parts.attached else NewMessage()
         if questions and not isinstance(answer, NewMessage) and not self.watching.is_shown(questions[0]):
             self.screen.note("a question has come up meanwhile; this was not taken for its answer")
             return
@@ -425,39 +422,11 @@ class ChatApp:
     async def say(self, text: str, arrival: e.Arrival = e.Arrival.STEER, *, forwarded: bool = False) -> None:
         """Send a message with what is attached; it is stored when this returns."""
         words: list[Content] = [Text(text)] if text.strip() else []
-        named = () if forwarded or "@" not in text else await self._read_named(text)
-        parts, address = [*words, *self.attached, *named], e.Address("terminal")
+        named = () if forwarded or "@" not in text else await self.parts.served(text)
+        parts, address = [*words, *self.parts.attached, *named], e.Address("terminal")
         forwarded = forwarded or bool(named)
         await self.session.say(parts, address=address, arrival=arrival, forwarded=forwarded)
-        self._let_go_of_attached()
-
-    async def _read_named(self, text: str) -> tuple[Content, ...]:
-        """What MCP servers serve that a message names by an @; what cannot be had is told, and the words go on."""
-        from angelia.service.conversation.named_resources import named_resources
-
-        servers = self.app.conversations.toolbox(self.session).servers
-        named = await named_resources(text, servers, self.app.intake)
-        for why in named.missing:
-            self.screen.warn(f"Not attached: {why}")
-        return named.parts
-
-    async def _attach_mentioned(self, text: str) -> None:
-        """Attach the files that a message names by an @; of one that cannot be it is said, and the words go on. Where
-        the workspace is not a folder of this machine a path is a word: the model reads the file there.
-        """
-        from angelia.faces.words.mentions import mentioned_files
-        from angelia.service.places.presets import kept
-
-        at = kept(self.app.loaded.config.sandbox, self.session.sandbox, self.session.preset)
-        for path in mentioned_files(text, self.folder) if works_here(at.spec, at.settings) else ():
-            try:
-                await self.attach(path)
-            except BadInput as error:
-                self.screen.warn(f"Not attached: {error}")
-
-    def _let_go_of_attached(self) -> None:
-        self.attached.clear()
-        self.attached_names.clear()
+        self.parts.let_go()
 
     async def attach(self, path: Path, *, picture: bool = False, original: bool = False) -> None:
         """Look at a file now, and send it with the next message; an `original` picture keeps its size.
@@ -466,12 +435,7 @@ class ChatApp:
             BadInput: it cannot be attached; says why.
         """
         await self.ready.wait()
-        take = self.app.attachments.image if picture else self.app.attachments.file
-        attached = await take(path.expanduser(), self.profile, as_is=original)
-        self.attached.extend(attached.parts)
-        self.attached_names.append(path.name)
-        for note in attached.notes:
-            self.screen.note(note)
+        await self.parts.attach(path, picture=picture, original=original)
         self.input.refresh()
 
     async def _ask(self, question: str) -> bool:

@@ -22,7 +22,7 @@ def prompt_frame(chat: "ChatApp") -> PromptFrame:
 
 
 def _above(chat: "ChatApp", columns: int, rows: int) -> list[tuple[str, str]]:
-    names = f"attached: {visible_line(', '.join(chat.attached_names))}" if chat.attached_names else ""
+    names = f"attached: {visible_line(', '.join(chat.parts.names))}" if chat.parts.names else ""
     attached = [[("class:dim", line)] for line in wrapped(names, columns)]
     live = []
     if chat.opened.is_set():
