@@ -2,7 +2,7 @@
 
 Messages only grow within a generation, so each request extends the one before. A message becomes visible with
 the `ModelAsked` that carries it; results follow their reply in the order of the calls; what a person or we said
-meanwhile comes after them. Cut and empty replies (`ModelFailed`) are never shown.
+meanwhile comes after them. Replies that were cut off or empty (`ModelFailed`) are never shown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -102,9 +102,9 @@ def folding(view: View, log: Sequence[e.Entry]) -> SlicedFold[View]:
 
 
 def _first_in_sight(moved: e.ViewMoved) -> int:
-    """The first entry that can show; what comes before is folded whole, and leaves nothing open at a safe cut.
+    """The first entry that can be seen. All before it is folded away, and leaves nothing open, since the cut is safe.
 
-    Where turns are left out, all is looked at, since one may reach beyond the cut.
+    Where turns are left out, the whole log is read, since one of them may reach beyond the cut.
     """
     return 1 if moved.left_out else max(min((moved.keep_from, *moved.kept)), 1)
 
@@ -186,7 +186,7 @@ class _Fold:
     def _complete(
         self, said: int, add: Callable[[tuple[MessagePart, ...]], tuple[MessagePart, ...]], seq: int, note: str
     ) -> None:
-        """What becomes known of a message stands in it; if it was shown already, in a note."""
+        """What is learnt of a message later is put into it; if it was shown already, into a note."""
         places = [at for at, message in enumerate(self._unheard) if message.seq == said]
         for at in places:
             message = self._unheard[at]

@@ -31,7 +31,7 @@ from angelia.tools.program.handed_over import brought_result, offered_tools
 from angelia.tools.registry import BadCall, Registry
 
 Judge = Callable[[Sequence[Effect]], Awaitable[Verdict]]
-"""What the policy says to the effects of one call, grants and the presence of an approver taken into account."""
+"""What the policy says of the effects of one call, with grants and the presence of an approver taken into account."""
 
 Run = Callable[[], Awaitable[ToolOutcome]]
 """Runs one call."""
@@ -101,9 +101,9 @@ class Broker:
         crash_point("tool.handed_over")
 
     async def run_own(self, call: ToolCall, command: str, record: Record) -> None:
-        """Run a `command` that the person typed here themselves, as the `call` that it comes to. Their typing it is the
-        yes to what would be asked of them; what the rules refuse stays refused. That it begins is stored by `record`,
-        and its end is in the log, whatever comes.
+        """Run a `command` that the person typed themselves, as the `call` that it amounts to. Having typed it is their
+        yes to whatever they would be asked; what the rules refuse stays refused. `record` stores that it begins, and
+        its end is in the log, whatever happens.
 
         Raises:
             BadInput: the rules refuse it; nothing was run.
@@ -181,7 +181,7 @@ class Broker:
                 await self._perform(call, started, lambda: tool.run(parsed, context), context, lease)
 
     async def _guarded(self, call: ToolCall, effects: Sequence[Effect], lease: Lease) -> Verdict:
-        """What policy and guards say: a guard refuses or has it asked about, and allows nothing by itself."""
+        """What policy and guards say. A guard may refuse or have a person asked; it never allows by itself."""
         verdict = await self._deps.judge(effects)
         if isinstance(verdict, Deny):
             return verdict
@@ -196,8 +196,8 @@ class Broker:
         return verdict
 
     def _answer_to(self, call: ToolCall) -> tuple[str, e.ApprovalGiven | None]:
-        """The yes that somebody who may give it gave to this very call with these very arguments, and to which effects
-        they gave it.
+        """The yes to this very call with these very arguments, by somebody who may give it, and the effects that it is
+        for.
         """
         given: list[e.ApprovalGiven] = []
         for entry in reversed(self._log.entries):
@@ -280,7 +280,7 @@ class Broker:
 
 
 def finished(call: ToolCall, status: CallStatus, said: str, owed: e.Payment = e.NO_PAYMENT) -> e.ToolFinished:
-    """A result without a run, or of one whose end nobody heard: then with what may be owed for it."""
+    """The result of a call that did not run, or whose end nobody heard; then with what may be owed for it."""
     parts = (Text(clean(said)),)
     return e.ToolFinished(call.id, status, parts, digest=_outcome_digest(call, status, parts), paid=owed)
 

@@ -47,8 +47,8 @@ logger = logging.getLogger("angelia.engine")
 
 
 class BoundModel(Struct, frozen=True):
-    """One model of the chain, ready to be asked; `credentials` is its pool, `refresh` renews it where it can be. It is
-    waited for `first_byte` seconds, 0 where nobody says.
+    """One model of the chain, ready to be asked. `credentials` is its pool of keys, which `refresh` renews where that
+    is possible; `first_byte` is how many seconds its answer may take to begin, 0 where it needs no server.
     """
 
     profile: Profile
@@ -104,7 +104,7 @@ class Driver:
         self._stopped = False
 
     async def drive(self, lease: Lease, spent_today: tuple[int, int] = (0, 0)) -> m.Rest:
-        """Go on until there is nothing to do; returns the rest that was reached, whose `until` may be a time.
+        """Act until there is nothing to do; returns the `Rest` that was reached, whose `until` may be a time.
 
         `spent_today` is (tokens, millionths of a dollar) before this turn. A fault of ours closes the turn.
 
@@ -128,7 +128,7 @@ class Driver:
             forget()
 
     async def catch_up(self) -> None:
-        """Fold what is new of the log, a long one in slices; without it the next step does that, at once."""
+        """Fold what is new in the log, a long one in slices; otherwise the next step folds it in one go."""
         self._turn = await in_slices(folding(self._turn, self._log.entries, self._settings.rules.table))
         if self._turn.opened:
             self._view = await in_slices(views.folding(self._known(), self._log.entries))
@@ -148,7 +148,7 @@ class Driver:
             await self._perform(effect, lease)
 
     async def _afforded(self, effect: m.Effect, lease: Lease) -> m.Effect:
-        """The same, or what is done in its place where a cap of the day is reached, or others may reach it."""
+        """The effect itself, or another in its place where a cap of the day is reached, or others may reach it."""
         money = self._settings.day_money
         if money is None or not m.costs(effect, self._turn, self._settings.rules):
             return effect
@@ -236,14 +236,14 @@ class Driver:
         return self._view
 
     def _known(self) -> views.View:
-        """What is folded already for the model that is asked next."""
+        """The view as far as it is folded, if it is for the model that is asked next; else an empty one."""
         return self._view if self._view.profile == self._bound.profile else views.View(self._bound.profile)
 
     def _frame(self) -> RequestFrame:
         return RequestFrame(self._seen(), self._bound.system, self._bound.tools)
 
     def _unheard(self) -> tuple[int, ...]:
-        """The messages whose recordings are to be written down before the model is asked."""
+        """The messages whose recordings have to be transcribed before the model is asked."""
         if not self._turn.recordings or self._wording.transcriber is None:
             return ()
         view = self._seen()
@@ -261,7 +261,7 @@ class Driver:
     # -- effects ------------------------------------------------------------------------------------------------
 
     async def _interruptibly(self, act: Coroutine[Any, Any, T]) -> T | None:
-        """What comes of something that a person may stop, and that ends with the turn's time; None if it is cut."""
+        """What comes of something that a person may stop, and that ends with the turn's time; None if cut short."""
         self._stopped = bool(self._turn.cancelled_at)
         acting: asyncio.Task[T] = asyncio.ensure_future(act)
         self._acting = acting
@@ -335,7 +335,7 @@ class Driver:
             self._fresh[bound.profile.name] = await bound.refresh()
 
     async def _record(self, came: Sequence[e.AnyFact], lease: Lease) -> None:
-        """What came of a request. An answer and its ending are one commit; anything else is decided on anew."""
+        """Store what came of a request. An answer and its ending are one commit; after anything else we decide anew."""
         at, known = self._clock(), self._log.entries
         entries = [*known, *(e.Entry(seq, at, fact) for seq, fact in enumerate(came, len(known) + 1))]
         turn = advance(self._turn, entries, self._settings.rules.table)

@@ -12,7 +12,7 @@ from angelia.store.port import Haste
 
 
 class Outdated(StoreError):
-    """What this process knows of a log is not what stands in it any more: it has to be read from its beginning."""
+    """The log is no longer what this process has read of it, and has to be read anew from its beginning."""
 
 
 class Log:
@@ -44,7 +44,7 @@ class Log:
         self.take(await self._transcript.entries(self.conversation, after=len(self.entries)))
 
     def take(self, added: Sequence[Entry]) -> None:
-        """Take in entries that the store holds; what is known already is passed over.
+        """Take in entries that the store holds; those that are known already are passed over.
 
         Raises:
             Outdated: what is known is not what stands there any more.

@@ -76,7 +76,7 @@ class RunTools(Struct, frozen=True):
 
 
 class Settle(Struct, frozen=True):
-    """Give these calls a result without running them. `owed` is what each may cost all the same."""
+    """Give these calls a result without running them. `owed` is what each may have cost nevertheless."""
 
     calls: tuple[CallId, ...]
     status: CallStatus
@@ -99,20 +99,20 @@ class PlaceFiles(Struct, frozen=True):
 
 
 class Transcribe(Struct, frozen=True):
-    """Have the recordings of this message written down: the model cannot hear them."""
+    """Have the recordings of this message transcribed, since the model cannot hear them."""
 
     message: int
 
 
 class LeaveUnheard(Struct, frozen=True):
-    """Note that nobody could write down the recordings of this message."""
+    """Note that the recordings of this message could not be transcribed."""
 
     message: int
     why: str
 
 
 class SpeakAnswer(Struct, frozen=True):
-    """Have these replies spoken, which answer the turn."""
+    """Turn these replies, which are the answer, into speech."""
 
     replies: tuple[int, ...]
 
@@ -172,9 +172,9 @@ class Rules(Struct, frozen=True):
 class Moment(Struct, frozen=True):
     """What the log cannot tell: the time, what today has cost before this turn, and whether the request fits.
 
-    `unheard` are the messages with recordings that are to be written down first, of those that nobody has. `helps` are
-    the remedies that would change the request that was refused. `reached` is a cap of the day that was found reached
-    just now, and until `held_until` (Unix milliseconds) others' requests may reach one.
+    `unheard` are the messages whose recordings have to be transcribed before the model is asked, and are not yet.
+    `helps` are the remedies that would change the refused request. `reached` is a cap of the day that was just found to
+    be reached; until `held_until` (Unix milliseconds) requests of others that are under way may reach one.
     """
 
     now: int
@@ -208,7 +208,7 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         return _calls(turn, rules, moment)
     if turn.failure:
         return _remedy(turn, turn.failure, rules, moment)
-    if turn.wait_from <= moment.now < turn.wait_until:  # a wait that is still to begin is one of a clock set back
+    if turn.wait_from <= moment.now < turn.wait_until:  # one that begins later than now: the clock was set back
         return Rest(turn.wait_until)
     died = turn.orphans + 1
     if turn.asked and 0 < rules.limits.max_crashes <= died:
@@ -217,7 +217,7 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
 
 
 def costs(effect: Effect, turn: Turn, rules: Rules) -> bool:
-    """Whether an effect may have to be paid, so that the caps of the day are looked at before."""
+    """Whether an effect may cost money, so that the caps of the day are looked at first."""
     match effect:
         case AskModel() | SpeakAnswer() | Transcribe() | Compact():
             return True
@@ -237,12 +237,12 @@ def _answered(turn: Turn) -> bool:
 
 
 def _lacks_files(turn: Turn) -> bool:
-    """Whether all that can be mended of a whole answer are files which it names."""
+    """Whether the answer is whole, and the one thing to mend are files that it names and that could not be sent."""
     return bool(turn.answer and not turn.calls and turn.failure and turn.failure.kind is FailureKind.FILE_REFUSED)
 
 
 def _given(turn: Turn, why_text: str = "") -> Close:
-    """The answer stands; its note says which files could not be sent, and why it is text where it was to be sound."""
+    """The answer stands. Its note says which files could not be sent, and why it is text where speech was wanted."""
     silent = [why_text, *(one.why for one in turn.speeches)]
     notes = [note(turn.files), *(f"This was not spoken: {why}" for why in dict.fromkeys(silent) if why)]
     return Close(end.Answered(note="\n".join(one for one in notes if one)), turn.answer)
@@ -330,7 +330,7 @@ def _remedy(turn: Turn, failure: Failure, rules: Rules, moment: Moment) -> Effec
         delay = _delay(failure, choice.use)
         left = time_left(turn, caps, moment.now)
         other = next_remedy(failure.kind, {**uses, (choice.failure, Remedy.WAIT): 1_000_000}, reserves, rules.table)
-        if other and delay > caps.longest_wait * 1000:  # somebody else may answer at once
+        if other and delay > caps.longest_wait * 1000:  # another key or model may answer at once
             return UseRemedy(other, failure)
         if left is None or delay < left:
             return UseRemedy(choice, failure, delay)
@@ -347,7 +347,7 @@ _OUTAGES = {
     FailureKind.UNREACHABLE: FailureKind.UNREACHABLE,
     FailureKind.STREAM_CUT: FailureKind.UNREACHABLE,
 }
-"""Failures that pass by themselves, and under which of them the waits for it count."""
+"""Failures that pass by themselves, each with the kind under which waits for it are counted."""
 _LONGEST_PAUSE = 30_000
 """Milliseconds between two tries in an outage, unless the provider asks for more."""
 
@@ -357,7 +357,7 @@ def _delay(failure: Failure, use: int) -> int:
 
 
 def _patient(turn: Turn, failure: Failure, rules: Rules, moment: Moment) -> UseRemedy | None:
-    """One more wait in an outage, once all else is spent; as long as patience lasts, by the clock and by the count."""
+    """One more wait in an outage once every remedy is spent, while patience lasts: by the clock, and by the waits."""
     kind = _OUTAGES.get(failure.kind)
     if kind is None or dict(rules.table[kind].remedies).get(Remedy.WAIT) == 0:
         return None
@@ -412,7 +412,7 @@ _PERHAPS_PAID = "it was interrupted, and may have to be paid, so it is not done 
 
 
 def _written_down(message: int, turn: Turn, limits: TurnCaps) -> Effect:
-    """A recording that ends the process that listens to it is given up, as a message is."""
+    """A recording that again and again ends the process that transcribes it is given up, as a message is."""
     if message in turn.doubtful:
         return LeaveUnheard(message, _PERHAPS_PAID)
     if 0 < limits.max_crashes <= turn.recordings.get(message, 0):

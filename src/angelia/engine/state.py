@@ -46,18 +46,18 @@ class Turn(Struct, frozen=True):
     `asked` is the `ModelAsked` that still waits for its reply, `orphans` counts those that never got one.
     `left_over` are messages whose turn closed before any request carried them; they go along with the next one.
     `answer` names the replies that make up the answer so far; `joins` says that the next one continues them.
-    `overtaken` are whole answers that a later message went beyond; they are delivered with the last one.
+    `overtaken` are whole answers after which a message came in time; they are delivered with the last one.
     `files` are those that the answer names.
-    `speeches` are those of which the log says that they began, each with what came of it.
+    `speeches` are the attempts to turn replies into speech, each with what came of it.
     `progress` is the last text that came with calls, `since` the tools called in that reply and later.
     `trouble_since` is when the first request since the last reply failed, 0 if none did.
     `stale` counts finished calls in a row that brought nothing new this turn. Times are Unix milliseconds.
     `setup` is the one in force. `recordings` are the messages whose recordings nobody has written down yet, with how
-    often that was begun; `doubtful` are those of them that may have been paid for. `speaking` is what was begun to be
-    spoken, may have to be paid, and has not ended.
+    often that was begun; `doubtful` are those of them that may have been paid for. `speaking` is speech that was
+    begun, may have to be paid for, and has not ended.
     `unplaced` are the messages with files that do not lie in the sandbox yet. `reserved` is what running children may
-    still cost, by their names; it is part of no turn. `silent_s` is for how long nothing was heard of a turn that is to
-    be ended for it.
+    still cost, by their names; it is part of no turn. `silent_s` is how long nothing was heard of a turn that has to
+    end because of that.
     """
 
     seen: int = 0
@@ -324,11 +324,11 @@ def _tool_finished(turn: Turn, fact: e.ToolFinished) -> Turn:
 INTERRUPTED = (
     "Angelia was interrupted while it was spoken. That may have been paid for, so it is not done again by itself."
 )
-"""What became of speech that a dead life began."""
+"""What became of speech that an earlier process began, and did not end."""
 
 
 def _recorded(turn: Turn, fact: e.TranscriptAsked | e.Transcribed) -> Turn:
-    """What may be paid for is begun once, everything else until it comes to an end."""
+    """What may cost money is begun once; anything else is begun again until it comes to an end."""
     if isinstance(fact, e.TranscriptAsked):
         if fact.seq not in turn.recordings:
             return turn
@@ -395,7 +395,7 @@ def waits_for_program(turn: Turn) -> bool:
 
 
 def _asked(turn: Turn, seq: int, fact: e.ApprovalAsked) -> Turn:
-    """A call that runs already goes on to run: it asks in the middle of it."""
+    """A call that is running still runs: it asks in the midst of its work."""
     call = call_that_asks(fact.call)
     before = next((one.state for one in turn.calls if one.id == call), Wanted())
     if call == fact.call:
@@ -419,7 +419,7 @@ def _approvers(turn: Turn, question: CallId) -> tuple[Principal, ...]:
 
 
 def _counts(turn: Turn, fact: e.ApprovalGiven | e.ApprovalRefused) -> bool:
-    """Whether an answer is from somebody who may give it: no door can let others' through. We may only refuse."""
+    """Whether an answer is from somebody who may give it, whatever a door let through. We ourselves may only refuse."""
     if isinstance(fact, e.ApprovalRefused) and fact.by == ANGELIA:
         return True
     return fact.by in _approvers(turn, fact.call)

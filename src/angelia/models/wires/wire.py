@@ -27,8 +27,8 @@ from angelia.models.wires.wrong_address import certain, no_model_server, page_ti
 
 
 class WireRequest(Struct, frozen=True):
-    """One request: a path below the vendor's base URL, headers and a whole body; what of it can be left out: parameters
-    by their names, and tools by theirs, in their order.
+    """One request: a path below the vendor's base URL, headers and a whole body. `parameters` and `tools` name, in
+    order, what could be left out of it if the server refuses it.
     """
 
     path: str
@@ -234,7 +234,7 @@ async def _drained(chunks: AsyncIterator[bytes], patience: DeadlineTimer) -> Non
 
 
 def _refusal(server: HttpServer, outgoing: WireRequest, response: HttpReply, body: bytes) -> Failure:
-    """What an answer that is no success means; what it names of the request decides."""
+    """What an unsuccessful answer means; if it names a part of the request, that part decides."""
     where = _where(server, outgoing)
     if response.is_redirect:
         to = response.headers.get("location", "nowhere")
@@ -266,7 +266,7 @@ def _said(error: Exception, server: HttpServer) -> str:
 
 
 def _told(failure: Failure, credential: Credential, *, began: bool) -> Failure:
-    """The failure without the secret; an error without a name that cuts a reply is a cut."""
+    """The failure without the secret. Once a reply has begun, an unreachable server is a stream that was cut off."""
     if began and failure.kind is FailureKind.UNREACHABLE:
         failure = msgspec.structs.replace(failure, kind=FailureKind.STREAM_CUT)
     return redacted(failure, credential.secret)

@@ -3,23 +3,23 @@
 | the network said | what follows |
 |---|---|
 | a message id | `PieceArrived` |
-| wait so long | `DeliveryPutOff`, and then again |
+| to wait for so long | `DeliveryPutOff`, and then again |
 | nothing was sent | `DeliveryPutOff` with back-off, and then again |
 | the markup is wrong | again without markup |
 | never | the delivery ends as `failed`; its other messages go all the same |
 | never, to an album | each of its files by itself |
 | nothing at all | under the same key again; else, once the network is seen to work, once more with a mark |
-| nothing at all to the repeat, or no | it ends as `unknown`, and a notice says so |
+| nothing at all to the repeat, or a refusal | it ends as `unknown`, and a notice says so |
 
-A notice tells what was lost, and must not be lost like it: it goes with a mark until it is known to be there. Several
-that wait one behind the other are one message.
+A notice tells what was lost, and must not get lost itself: it is sent again, with a mark, until it is known to have
+arrived. Several notices that wait one behind the other become one message.
 
-Files that stand together go by one call, those of several deliveries too: all of them are begun in one commit and
-settled in one, each with a receipt of its own, so that a crash between leaves all in doubt, and the same ones are
-sent together once more, marked.
+Files that belong together go out by one call, even if they are of several deliveries. All of them are begun in one
+commit and settled in one, each with a receipt of its own; so a crash in between leaves all of them in doubt, and the
+same files are sent together once more, marked.
 
-The choices of a question stand beneath its last message, which goes only once all before it are known to be there:
-nobody presses yes to what they were not shown whole.
+The choices of a question stand beneath its last message, which is sent only once all before it are known to have
+arrived: nobody presses yes to what they were not shown whole.
 """
 
 import logging
@@ -54,16 +54,16 @@ from angelia.store.media.blobs import BlobStore
 from angelia.store.tables.outbox import Outbox, Progress, Receipt
 
 MOST_TRIES = 30
-"""Sends of one message that certainly failed, before it is given up: two hours, by the back-off."""
+"""How many sends of a message may certainly fail before it is given up: two hours, by the back-off."""
 LONGEST_PAUSE_S = 300.0
 """The longest pause between two of them."""
 NOTICE_TRIES = 2_000
-"""Sends of a notice before it is given up: a week."""
+"""How many sends of a notice there are before it is given up: a week."""
 _UNPROBED_S = 60.0
-"""The pause before a repeat where a channel cannot say whether its network works: most outages of a front are over."""
+"""The pause before a repeat where a channel cannot say whether its network works: most outages are over by then."""
 
 NOTICE = "notice"
-"""The origin of what tells of other deliveries; what becomes of itself is told no more."""
+"""The origin of notices, which tell of other deliveries; nothing tells what becomes of a notice."""
 
 logger = logging.getLogger("angelia.delivery")
 
@@ -72,9 +72,9 @@ UNSEEN = "What it asks about did not arrive whole, so that there is nothing to p
 
 
 class DeliveryStores(Struct, frozen=True):
-    """Where deliveries are written down, and their bytes are. `link` gives addresses to files that cannot go. Pauses
-    are by `steady`. `for_chat` says where the bytes lie that a chat gets of a medium (`Renditions.path_for_chat`), the
-    blob without it.
+    """Where deliveries are stored, and where their bytes are. `link` gives an address to a file that cannot be sent.
+    `steady` measures pauses. `for_chat` says where the bytes are that a chat gets of a medium
+    (`Renditions.path_for_chat`); without it, it gets the blob.
     """
 
     transcript: Transcript
@@ -143,7 +143,7 @@ class ChatDelivery:
         return abilities_for(self._line.channel, receipt.address)
 
     async def _bring_all(self, places: Sequence[Place]) -> None:
-        """Each message, together where they stand together; what became of it is written down before the next."""
+        """Send each message, together where they belong together; what became of it is stored before the next."""
         left = list(places)
         while left:
             run = self._run(left)
@@ -154,7 +154,7 @@ class ChatDelivery:
             del left[: len(run)]
 
     async def _bring_together(self, run: Sequence[Place]) -> bool:
-        """Several messages as one, until it is known what became of it; False if they have to go one by one."""
+        """Send several messages as one, until it is known what became of it; False if they have to go one by one."""
         files = tuple(place.message for place in run if isinstance(place.message, OutFile))
         album = OutAlbum(tuple(replace(file, reply_to="") for file in files), files[0].reply_to) if files else None
         came = await _Tries(self, run, album or joined(run)).until_known(run[0].doubts)
@@ -168,8 +168,8 @@ class ChatDelivery:
         return True
 
     async def _note(self, deliveries: Sequence[Underway], brought: Sequence[Place]) -> None:
-        """That messages are there, the receipts of deliveries that are whole by it, and a word to the person of those
-        that are not there: one commit.
+        """Store in one commit that messages arrived, the receipts of deliveries that are whole by that, and a word to
+        the person about those that did not arrive.
         """
         facts: list[e.AnyFact] = [
             e.PieceArrived(place.receipt.id, place.number, outcome.platform_id)
@@ -194,7 +194,7 @@ class ChatDelivery:
         return [settled, e.DeliveryQueued(told_id(receipt), receipt.address, (Text(words),), NOTICE)]
 
     async def _bring(self, place: Place) -> Outcome:
-        """One message, until it is known what became of it."""
+        """Send one message, until it is known what became of it."""
         receipt, message, progress = place.receipt, place.message, place.delivery.progress
         if receipt.choices and not place.delivery.arrived_before(place.number):
             return SendFailed(UNSEEN)

@@ -81,7 +81,7 @@ class TurnRunner:
         self._free.set()
 
     async def go_on(self, driver: TurnDriver) -> None:
-        """Drive until cancelled, at rest until something is appended or the time has come."""
+        """Drive until cancelled; in between, rest until something is appended or the time has come."""
         forget = self._log.listen(lambda _: self._wake.set())
         try:
             while True:
@@ -131,7 +131,7 @@ class TurnRunner:
             self._releasing.add_done_callback(self._released)
 
     def _rested(self) -> int:
-        """Up to which entry nothing is open, so that a later life need not read that far; 0 where something is."""
+        """The entry up to which nothing is open, so that a later process need not read so far; 0 if something is."""
         turn = self._state.turn
         return 0 if turn.opened or turn.unread or self._state.behind else len(self._log.entries)
 
@@ -156,7 +156,7 @@ class TurnRunner:
             keeper.cancel()
 
     async def _lost(self) -> list[e.WorkStarted]:
-        """What is in the background according to the log, and was held by a process of ours that is not there.
+        """The background work, according to the log, whose process (one of ours) is gone.
 
         A child is never lost: it is gone on with.
         """
@@ -165,8 +165,8 @@ class TurnRunner:
         return [started for started in held if started.life not in living]
 
     async def _living(self, lives: set[str]) -> set[str]:
-        """Those of these processes that are there, on whichever machine. A store that is away says of nobody that they
-        are gone.
+        """Those of these processes that live, on whichever machine. While the store cannot be asked, all of them count
+        as living.
         """
         presence = self._db.presence
         if not lives:

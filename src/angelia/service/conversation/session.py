@@ -27,7 +27,7 @@ from angelia.store.log.transcript import Transcript
 from angelia.store.port import LogStore
 
 Around = Callable[[Sandbox], Sandbox]
-"""What a door puts around a conversation's sandbox, so that it is used in another way; nothing, if it is itself."""
+"""Wraps a conversation's sandbox where a door has it used in another way; else returns it as it is."""
 
 
 class Session:
@@ -116,7 +116,7 @@ class Session:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """What is said meanwhile is stored, and read by a model only afterwards."""
+        """Whatever is said meanwhile is stored, but no model reads it before this ends."""
         runner = self._runner
         if runner:
             runner.hold()
@@ -127,7 +127,7 @@ class Session:
                 runner.let_go()
 
     async def record(self, *facts: e.AnyFact) -> bool:
-        """Append what a door heard, in one commit; False if it is known already, in which case nothing changed."""
+        """Append what came in by a door, in one commit; False if it is known already, in which case nothing changed."""
         return bool(await self._put(*facts))
 
     async def _put(self, *facts: e.AnyFact) -> list[e.Entry]:
@@ -327,7 +327,7 @@ class Session:
         return next((fact for fact in facts if isinstance(fact, e.TurnClosed)), None)
 
     def stop_driving(self) -> None:
-        """Have what drives it end, from this instant on; `close` waits until it has."""
+        """Tell what drives it to end now; `close` waits until it has."""
         for task in self._tasks:
             if not task.cancelling():  # a second time would cut off what it cleans up
                 task.cancel()
@@ -353,7 +353,7 @@ class Session:
                 task.result()
 
     async def _stop_driving(self) -> None:
-        """What a driving that failed had to say was said by `wait` and `driven`; here it only has to be over."""
+        """If driving failed, `wait` and `driven` have said why; here it only has to be over."""
         self.stop_driving()
         tasks, self._tasks = self._tasks, []
         await ended(*tasks)

@@ -43,14 +43,14 @@ class _End(NamedTuple):
 
 
 class _Ends:
-    """Where logs end, as the transaction knows it that asked, and the last place of all logs.
+    """Where logs end, and the last place of all logs, as one transaction has found them.
 
-    Nobody else is given a place before the end of that transaction, so those that follow are its own.
+    Nobody else is given a place before that transaction ends, so the places that follow are its own.
     """
 
     def __init__(self, connection: StoreConnection, numbers: Numbers, some: Sequence[ConversationId]) -> None:
-        # One question for all of it, since what an append waits for is what it costs where a server is asked. There are
-        # few numbers of marks, so that the server can prepare each.
+        # One query for all of it, since with a server an append costs as much as it waits for answers. The number of
+        # marks is a power of two, so that there are few statements for the server to prepare.
         marks = ", ".join("?" * (1 << (len(some) - 1).bit_length()))
         rows = connection.execute(
             f"SELECT c.id, c.last_seq, c.tip, l.epoch, ({numbers.highest('entries')})"  # noqa: S608 - fixed text, marks
@@ -62,7 +62,7 @@ class _Ends:
 
 
 class Append(AskingJob[list[Entry]]):
-    """See `Transcript.append`; its result are the entries with their places."""
+    """See `Transcript.append`; the result is the entries with their places."""
 
     def __init__(
         self,
@@ -82,12 +82,12 @@ class Append(AskingJob[list[Entry]]):
 
     @classmethod
     def asked_together(cls, connection: StoreConnection, jobs: "Sequence[Append]") -> Sequence[Job[list[Entry]]]:
-        """Where their logs end is one question; those that come later go by what those before have appended."""
+        """One query finds where all their logs end; each append then goes by what the ones before it have added."""
         ends = _Ends(connection, jobs[0].db.numbers, [job.conversation for job in jobs])
         return [partial(job.after, ends) for job in jobs]
 
     def after(self, ends: _Ends, connection: StoreConnection) -> list[Entry]:
-        """Append them to a log that ends as is said there."""
+        """Append them, given where the logs end."""
         if any(is_repeat(connection, self.conversation, draft.fact) for draft in self.drafts):
             return []
         end = self._end(connection, ends.of.get(self.conversation))
@@ -112,7 +112,7 @@ class Append(AskingJob[list[Entry]]):
         return entries
 
     def _end(self, connection: StoreConnection, known: _End | None) -> _End:
-        """After which entry the drafts come, if they may."""
+        """The entry after which the drafts come, once it is certain that they may."""
         if self.lease is not None and not (known and self.lease.holds(self.conversation, known.epoch)):
             leases.check(connection, self.lease)
         begins = bool(self.drafts) and isinstance(self.drafts[0].fact, ConversationOpened)

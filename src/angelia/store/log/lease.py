@@ -32,7 +32,7 @@ class Lease:
         self._db, self._ttl_ms = db, ttl_ms
 
     def holds(self, conversation: ConversationId, epoch: int | None) -> bool:
-        """Whether it is the last one of this conversation, whose leases have come to that epoch."""
+        """Whether it is the latest lease of this conversation, given the epoch that its leases have reached."""
         return conversation == self.conversation and epoch == self.epoch
 
     async def renew(self) -> None:
@@ -78,8 +78,8 @@ async def acquire(
 ) -> tuple[Lease, T]:
     """The right to drive `conversation`, and what `look` finds in the same transaction: nobody drives in between.
 
-    `holder` is what others are told: `the terminal`, `the gateway`. It is taken over from a process that ended at
-    once, from one that hangs when its lease has expired.
+    `holder` is what others are told: `the terminal`, `the gateway`. From a process that has
+    ended it is taken over at once, from one that hangs when its lease has expired.
 
     Raises:
         HeldElsewhere: somebody has it.
@@ -102,7 +102,7 @@ def take(connection: StoreConnection, db: LogStore, conversation: ConversationId
 
 
 def take_row(connection: StoreConnection, db: LogStore, conversation: str, name: str, ttl_ms: int) -> int:
-    """The same for whatever is called so, be there a conversation or not; `name` is who others are told has it."""
+    """The same for anything of this id, whether it is a conversation or not; `name` is who others are told has it."""
     row = connection.execute(
         "SELECT holder, presence, boot, expires FROM leases WHERE conversation = ?", (conversation,)
     ).fetchone()
@@ -134,13 +134,13 @@ def check(connection: StoreConnection, lease: Lease) -> None:
 
 
 def put_nothing_aside(connection: StoreConnection, lease: Lease) -> None:
-    """Within the commit that holds what came of a request: what it was to cost at most has become what it cost."""
+    """Within the commit that stores what came of a request: its cost is known now, so no more is put aside for it."""
     query = "UPDATE leases SET may_cost = 0 WHERE conversation = ? AND may_cost > 0"
     connection.execute(query, (lease.conversation,))
 
 
 def held(connection: StoreConnection, db: LogStore, some: Sequence[ConversationId]) -> set[ConversationId]:
-    """Those of some conversations that somebody drives, within a job that is under way."""
+    """Those of these conversations that somebody drives, within a job that is under way."""
     marks = ", ".join("?" * len(some))
     rows = connection.execute(
         f"SELECT conversation, presence, boot, expires FROM leases WHERE conversation IN ({marks})",  # noqa: S608 - marks
@@ -151,7 +151,7 @@ def held(connection: StoreConnection, db: LogStore, some: Sequence[ConversationI
 
 
 async def last_driven(db: LogStore, door: str, most: int) -> list[ConversationId]:
-    """The conversations that a door drove last, whoever speaks in them: those used last, and at most so many."""
+    """The conversations that a door drove last, whoever speaks in them: at most so many, the last used first."""
 
     def found(connection: StoreConnection) -> list[ConversationId]:
         rows = connection.execute(

@@ -35,7 +35,7 @@ from angelia.store.sql.wholeness import not_whole, strays
 
 _LATEST_FIRST = "last_minute DESC, last_at DESC, id DESC"
 _EARLIER = "last_minute <= ? AND (last_at, id) < (?, ?)"
-"""By the minute first, which indexes are by; the order is that of `last_at`."""
+"""The order is that of `last_at`; the minute comes first, because the indexes begin with it."""
 
 
 class Summary(Struct, frozen=True):
@@ -119,8 +119,8 @@ class Transcript:
     async def take_up(
         self, conversation: ConversationId, holder: str, after: int, since_ms: int
     ) -> tuple[Lease, list[Entry], Spending]:
-        """What begins the driving of a conversation, of one moment: its lease, its entries after `after`, and what was
-        spent everywhere since a moment; see `lease.acquire`, `entries` and `spent`.
+        """Take the lease of a conversation, and read in the same transaction its entries after `after`, and what was
+        spent everywhere since `since_ms`; see `lease.acquire`, `entries` and `spent`.
         """
 
         def look(connection: StoreConnection) -> tuple[list[Entry], Spending]:
@@ -131,7 +131,7 @@ class Transcript:
         return lease, entries, spent
 
     async def in_place(self, viewer: Principal, place: PlaceId) -> list[Summary]:
-        """The conversations that work in a place, the first one first; those that they may see."""
+        """The conversations that work in a place and that `viewer` may see, the oldest first."""
         theirs, values = visible_to(viewer)
         where = f"WHERE place = ? AND {theirs} ORDER BY opened_at, id"
         return await self._db.read(lambda connection: _summaries(connection, where, (place, *values)), viewer)
@@ -158,7 +158,7 @@ class Transcript:
         return await self._db.read(lambda connection: entries_of_kinds(connection, conversation, kinds, after, upto))
 
     async def undelivered(self, conversation: ConversationId, upto: int) -> list[DeliveryId]:
-        """What it sent out up to entry number `upto`, and what became of it nobody knows by now."""
+        """What it sent out up to entry number `upto` and of which nobody knows yet what became of it."""
         sent = "SELECT id FROM outbox WHERE conversation = ? AND seq <= ?"
         query = f"{sent} AND status IN ('queued', 'sending') ORDER BY seq"
         found = await self._db.read(lambda connection: connection.execute(query, (conversation, upto)).fetchall())
@@ -181,7 +181,7 @@ class Transcript:
         return await self._db.read(lambda connection: _legible(connection, conversation))
 
     async def require_end(self, conversation: ConversationId) -> None:
-        """The last entry that was stored is there, as far as this home knows of it; the others say it by their sums.
+        """Require that the last entry that was stored is there, as far as this home knows; sums vouch for the others.
 
         Raises:
             StoreDamaged: it is not.
@@ -214,8 +214,8 @@ class Transcript:
         door: str | None = None,
         before: Mark | None = None,
     ) -> list[Summary]:
-        """The conversations that were used last, newest first; of one owner, in one folder, at one door, or all they
-        may see.
+        """The conversations that `viewer` may see, the last used first; of one owner, in one folder or at one door if
+        these are given.
 
         `before` is the mark of the last one of the page before.
         """
@@ -236,8 +236,8 @@ class Transcript:
         )
 
     async def changed(self, viewer: Principal, place: int, limit: int) -> tuple[int, list[ConversationId]]:
-        """The end of the log, and which conversations that they may see have entries after `place`, newest first; none
-        for a place of -1, from which somebody begins to look.
+        """The end of the log, and those conversations that `viewer` may see and that have entries after `place`, newest
+        first; none for a place of -1, with which a watcher begins.
         """
         return await self._db.read(lambda connection: _changed(connection, viewer, place, limit), viewer)
 
@@ -246,7 +246,7 @@ class Transcript:
         return await unfinished_among(self._db, some)
 
     async def note_rest(self, conversation: ConversationId, upto: int) -> None:
-        """The first `upto` entries of a conversation leave nothing open."""
+        """Note that the first `upto` entries of a conversation leave nothing open."""
         await note_rest(self._db, conversation, upto)
 
     async def at_work(self, some: Sequence[ConversationId]) -> set[ConversationId]:
@@ -258,8 +258,8 @@ class Transcript:
         return await self._db.data_version()
 
     async def newest(self, viewer: Principal) -> ConversationId | None:
-        """Which of the conversations that `viewer` owns has the newest entry, by the order of the log: clocks are set
-        wrong, and set right again. What was imported, and not gone on with, is older than all of them.
+        """The conversation of `viewer`'s that has the newest entry, by the order of the log: clocks are set wrong, and
+        right again. What was imported and not gone on with counts as older than all others.
         """
         return await self._db.read(lambda connection: _newest(connection, viewer), viewer)
 
@@ -267,7 +267,7 @@ class Transcript:
         """One conversation at a glance.
 
         Raises:
-            NotFound: there is no such conversation, or none that they may see.
+            NotFound: there is no such conversation, or `viewer` may not see it.
         """
         theirs, values = visible_to(viewer)
         where = f"WHERE id = ? AND {theirs}"
@@ -277,7 +277,7 @@ class Transcript:
         return found[0]
 
     async def find(self, viewer: Principal, part: str) -> ConversationId:
-        """The conversation whose id is `part`, begins or ends with it, among those that they may see.
+        """The conversation whose id is `part`, or begins or ends with it, among those that `viewer` may see.
 
         Raises:
             NotFound: there is none.
@@ -292,7 +292,7 @@ class Transcript:
         return found[0].id
 
     async def of_key(self, viewer: Principal, door: str, key: str) -> ConversationId | None:
-        """The conversation into which something came under this key at this door; None if they see none."""
+        """The conversation into which something came under this key at this door; None if `viewer` sees none."""
         asked = (
             "SELECT conversation, owner FROM inbox JOIN conversations ON conversations.id = inbox.conversation"
             " WHERE inbox.door = ? AND inbox.key = ?"
