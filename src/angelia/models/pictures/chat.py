@@ -22,13 +22,13 @@ from angelia.models.pictures.port import (
     FetchPicture,
     PaintedPictures,
     Painter,
-    PainterCapabilities,
     PaintFailed,
     PaintTrouble,
     PaintWish,
     TellProgress,
 )
 from angelia.models.pictures.requests import PaintRequest, PaintServer, RawReply, decoded, most_of
+from angelia.models.pictures.table_painter import TablePainter
 from angelia.models.wires.wire import bearer
 
 _DECLINED = frozenset(
@@ -131,16 +131,8 @@ def open_painter(context: PainterContext) -> Painter:
     return ChatPainter(context)
 
 
-class ChatPainter:
+class ChatPainter(TablePainter):
     """See `models.pictures.port.Painter`."""
-
-    def __init__(self, context: PainterContext) -> None:
-        self._context = context
-        self.name = context.name
-
-    def able(self) -> PainterCapabilities:
-        """What the table says of it."""
-        return self._context.row.able
 
     async def paint(self, wish: PaintWish, fetch: FetchPicture, tell: TellProgress) -> PaintedPictures:
         """Paint once.

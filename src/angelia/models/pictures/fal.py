@@ -21,13 +21,13 @@ from angelia.models.pictures.port import (
     FetchPicture,
     PaintedPictures,
     Painter,
-    PainterCapabilities,
     PaintFailed,
     PaintTrouble,
     PaintWish,
     TellProgress,
 )
 from angelia.models.pictures.requests import PaintRequest, PaintServer, decoded, most_of
+from angelia.models.pictures.table_painter import TablePainter
 
 
 class _FalQueued(Struct, frozen=True):
@@ -56,16 +56,8 @@ def open_painter(context: PainterContext) -> Painter:
     return FalPainter(context)
 
 
-class FalPainter:
+class FalPainter(TablePainter):
     """See `models.pictures.port.QueuedPainter`."""
-
-    def __init__(self, context: PainterContext) -> None:
-        self._context = context
-        self.name = context.name
-
-    def able(self) -> PainterCapabilities:
-        """What the table says of it."""
-        return self._context.row.able
 
     async def paint(self, wish: PaintWish, fetch: FetchPicture, tell: TellProgress) -> PaintedPictures:
         """Paint once; what was submitted is never submitted again.

@@ -24,7 +24,6 @@ from angelia.models.pictures.port import (
     FetchPicture,
     PaintedPictures,
     Painter,
-    PainterCapabilities,
     PaintFailed,
     PaintTrouble,
     PaintWish,
@@ -32,6 +31,7 @@ from angelia.models.pictures.port import (
     TellProgress,
 )
 from angelia.models.pictures.requests import PaintRequest, PaintServer, UploadedFile, decoded, most_of
+from angelia.models.pictures.table_painter import TablePainter
 from angelia.models.wires.wire import bearer
 
 _TICKS_PER_MILLIONTH = 10_000
@@ -67,16 +67,8 @@ def open_painter(context: PainterContext) -> Painter:
     return ImagesPainter(context)
 
 
-class ImagesPainter:
+class ImagesPainter(TablePainter):
     """See `models.pictures.port.Painter`."""
-
-    def __init__(self, context: PainterContext) -> None:
-        self._context = context
-        self.name = context.name
-
-    def able(self) -> PainterCapabilities:
-        """What the table says of it."""
-        return self._context.row.able
 
     async def paint(self, wish: PaintWish, fetch: FetchPicture, tell: TellProgress) -> PaintedPictures:
         """Paint once; URLs are followed at once, those of the server itself by its own connection.

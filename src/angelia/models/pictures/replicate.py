@@ -21,7 +21,6 @@ from angelia.models.pictures.port import (
     FetchPicture,
     PaintedPictures,
     Painter,
-    PainterCapabilities,
     PaintFailed,
     PaintTrouble,
     PaintWish,
@@ -29,6 +28,7 @@ from angelia.models.pictures.port import (
     TellProgress,
 )
 from angelia.models.pictures.requests import PaintRequest, PaintServer, UploadedFile, decoded, most_of
+from angelia.models.pictures.table_painter import TablePainter
 from angelia.models.wires.failures import of_stream
 from angelia.models.wires.wire import bearer
 
@@ -61,16 +61,8 @@ def open_painter(context: PainterContext) -> Painter:
     return ReplicatePainter(context)
 
 
-class ReplicatePainter:
+class ReplicatePainter(TablePainter):
     """See `models.pictures.port.QueuedPainter`."""
-
-    def __init__(self, context: PainterContext) -> None:
-        self._context = context
-        self.name = context.name
-
-    def able(self) -> PainterCapabilities:
-        """What the table says of it."""
-        return self._context.row.able
 
     async def paint(self, wish: PaintWish, fetch: FetchPicture, tell: TellProgress) -> PaintedPictures:
         """Paint once; a prediction is never created again.

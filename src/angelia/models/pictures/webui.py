@@ -16,13 +16,13 @@ from angelia.models.pictures.port import (
     FetchPicture,
     PaintedPictures,
     Painter,
-    PainterCapabilities,
     PaintFailed,
     PaintTrouble,
     PaintWish,
     TellProgress,
 )
 from angelia.models.pictures.requests import PaintRequest, PaintServer, decoded, most_of
+from angelia.models.pictures.table_painter import TablePainter
 from angelia.models.wires.wire import bearer
 
 
@@ -35,16 +35,8 @@ def open_painter(context: PainterContext) -> Painter:
     return WebuiPainter(context)
 
 
-class WebuiPainter:
+class WebuiPainter(TablePainter):
     """See `models.pictures.port.Painter`."""
-
-    def __init__(self, context: PainterContext) -> None:
-        self._context = context
-        self.name = context.name
-
-    def able(self) -> PainterCapabilities:
-        """What the table says of it."""
-        return self._context.row.able
 
     async def paint(self, wish: PaintWish, fetch: FetchPicture, tell: TellProgress) -> PaintedPictures:
         """Paint once.
