@@ -1,4 +1,4 @@
-"""Files to attach, and what became of them."""
+"""Files to attach, models to attach them for, and what became of them."""
 
 import io
 from pathlib import Path
@@ -6,8 +6,13 @@ from pathlib import Path
 from PIL import Image
 
 from angelia.core.content import Content, Media
+from angelia.core.profile import Ability, ImageLimits, Profile
 from angelia.service.files.attachments import AttachedFiles
 from angelia.store.media.blobs import BlobStore
+
+SEES = Profile("v:sees", "v", "sees", "openai-chat", images=Ability.YES, documents=Ability.NO)
+BLIND = Profile("v:blind", "v", "blind", "openai-chat", images=Ability.NO, documents=Ability.NO, audio=Ability.NO)
+SMALL = Profile("v:small", "v", "small", "openai-chat", images=Ability.YES, image_limits=ImageLimits(long_edge=100))
 
 
 def png(size: tuple[int, int] = (400, 300)) -> bytes:

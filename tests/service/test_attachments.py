@@ -7,34 +7,12 @@ from PIL import Image
 
 from angelia.core.content import MediaKind
 from angelia.core.errors import BadInput
-from angelia.core.profile import Ability, ImageLimits, Profile
+from angelia.core.profile import Profile
 from angelia.service.files.attachments import Attachments
 from angelia.store.media.blobs import BlobStore
-from angelia.store.media.measure import Intake
-from tests.service.attached import medium, png, scan, written
+from tests.service.attached import BLIND, SEES, SMALL, medium, png, scan, written
 
 pytestmark = pytest.mark.anyio
-
-SEES = Profile("v:sees", "v", "sees", "openai-chat", images=Ability.YES, documents=Ability.NO)
-BLIND = Profile("v:blind", "v", "blind", "openai-chat", images=Ability.NO, documents=Ability.NO, audio=Ability.NO)
-SMALL = Profile("v:small", "v", "small", "openai-chat", images=Ability.YES, image_limits=ImageLimits(long_edge=100))
-
-
-@pytest.fixture
-def blobs(tmp_path: Path) -> BlobStore:
-    (tmp_path / "home").mkdir()
-    return BlobStore(tmp_path / "home")
-
-
-@pytest.fixture
-def attachments(blobs: BlobStore) -> Attachments:
-    return Attachments(Intake(blobs, limit=1_000_000), most_text=10_000)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "work").mkdir()
-    return tmp_path / "work"
 
 
 async def test_a_picture_arrives_byte_for_byte_with_its_place(

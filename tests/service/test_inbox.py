@@ -28,12 +28,6 @@ def sandbox(tmp_path: Path) -> LocalSandbox:
     return LocalSandbox(tmp_path / "work", home=tmp_path / "home", state=tmp_path / "state", confine="off")
 
 
-@pytest.fixture
-def blobs(tmp_path: Path) -> BlobStore:
-    (tmp_path / "home").mkdir()
-    return BlobStore(tmp_path / "home")
-
-
 async def sent(blobs: BlobStore, name: str, data: bytes = b"some bytes", origin: str = "") -> Media:
     return Media(await blobs.put(data), MediaKind.DOCUMENT, name, origin=origin)
 
