@@ -25,10 +25,10 @@ from angelia.core.media_parts import media_parts
 from angelia.core.profile import Profile
 
 TARGET_SHARE = 0.5
-"""A move aims at half of the allowance, so that the next one is due only after as much again was said."""
+"""A move aims at half of the allowance, so that as much again can be said before the next one is due."""
 
 _TAIL_SHARE = 0.5
-"""Of the target, what the messages kept word for word may take when the rest is folded."""
+"""The share of the target that messages kept word for word may take when the rest is folded."""
 
 
 class CompactionInput(Struct, frozen=True):
@@ -50,7 +50,7 @@ class CompactionInput(Struct, frozen=True):
 
     @property
     def target(self) -> Allowance:
-        """Where a move aims; never below what prompt and tools take."""
+        """The size that a move aims at; never less than prompt and tools take."""
         tokens = max(int(self.allowed.tokens * TARGET_SHARE), min(self.allowed.tokens, self.fixed.tokens * 2))
         return Allowance(tokens, int(self.allowed.bytes * TARGET_SHARE))
 
@@ -61,7 +61,7 @@ def last_move(log: Sequence[e.Entry]) -> e.ViewMoved:
 
 
 def free(moved: e.ViewMoved) -> e.ViewMoved:
-    """The same move, made without a model: what an earlier summary took is not counted again."""
+    """The same move as one made without a model, so that what an earlier summary cost is not counted again."""
     return replace(moved, summariser="", usage=e.Usage(), cost=-1)
 
 
@@ -90,7 +90,7 @@ def aged(log: Sequence[e.Entry], moved: e.ViewMoved, newest: int = 1) -> e.ViewM
 
 
 RECENT = 2
-"""Messages and results whose media are not old: who compares, compares what just came with what came before it."""
+"""Messages and results whose media are not old yet: what came last is often compared with what came before it."""
 
 
 def without_old_media(log: Sequence[e.Entry]) -> e.ViewMoved:
@@ -122,7 +122,7 @@ def shortened(log: Sequence[e.Entry], moved: e.ViewMoved, *, keep_newest: int = 
 
 
 def in_sight(log: Sequence[e.Entry], moved: e.ViewMoved) -> Sequence[e.Entry]:
-    """The entries that a summary does not stand for."""
+    """The entries that no summary stands for."""
     kept = [log[seq - 1] for seq in moved.kept]
     return [*kept, *log[max(moved.keep_from - 1, 0) :]]
 
@@ -220,7 +220,7 @@ def pressed(ground: CompactionInput, moved: e.ViewMoved) -> e.ViewMoved:
 
 
 def _fold_harder(ground: CompactionInput, moved: e.ViewMoved) -> e.ViewMoved:
-    """Fold up to the last safe cut."""
+    """Fold everything up to the last safe cut."""
     cuts = safe_cuts(ground.log[moved.keep_from :])
     return outlined(ground, moved, cuts[-1]) if cuts else moved
 

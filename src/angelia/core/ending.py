@@ -148,7 +148,7 @@ class GoingInCircles(Outcome, frozen=True):
 
 
 class WorkerFate(StrEnum):
-    """How the work of another agent came to no answer."""
+    """Why the work of another agent came to no answer."""
 
     NOT_STARTED = "not started"
     NOT_SPOKEN = "not spoken"
@@ -159,9 +159,9 @@ class WorkerFate(StrEnum):
     """Its model ran into the length limit."""
     OUT_OF_STEPS = "out of steps"
     CANCELLED = "cancelled"
-    """It says that it was stopped, and nobody has stopped it."""
+    """It says that it was stopped, but nobody stopped it."""
     EMPTY = "empty"
-    """It says that it is done, and has said nothing."""
+    """It says that it is done, but has given no answer."""
     UNFINISHED = "unfinished"
     """It says that it is done while it waits for an answer of ours."""
     FAILED = "failed"
@@ -173,7 +173,7 @@ class WorkerFate(StrEnum):
     NONSENSE = "nonsense"
     """What it sent is not the protocol."""
     LOST = "lost"
-    """Our own process ended while it worked, and it with that."""
+    """Our own process ended while it worked, and ended it, too."""
 
 
 class WorkerFailed(Outcome, frozen=True):

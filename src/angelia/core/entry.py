@@ -41,11 +41,11 @@ class Arrival(StrEnum):
 
 
 class AnswerForm(StrEnum):
-    """In what an answer is given."""
+    """The form in which an answer is given."""
 
     TEXT = "text"
     VOICE = "voice"
-    """Spoken; in text where that fails, and what it cannot say."""
+    """Spoken; as text where that fails, and for what cannot be spoken."""
     BOTH = "both"
 
 
@@ -246,7 +246,7 @@ class MessageTakenBack(Fact, frozen=True):
 
 
 class Occurred(Opening, frozen=True):
-    """A schedule's time has come, and this turn begins of it; `due` is that instant, Unix milliseconds.
+    """A schedule's time has come, and a turn begins because of it; `due` is that instant, Unix milliseconds.
 
     A `due` of 0 is a run that somebody asked for by hand. An instant at or before one that has its fact is absorbed.
     `digest` is of what the schedule watches, as it was then; empty where it watches nothing.
@@ -265,10 +265,10 @@ class Delegated(Opening, frozen=True):
 
 
 class Late(StrEnum):
-    """What becomes of occurrences at which nobody kept time."""
+    """What is done about occurrences at which nobody kept time."""
 
     RUN = "run"
-    """One run for all of them, which is told how many they were."""
+    """There is one run for all of them, which is told how many they were."""
     SKIP = "skip"
     """None."""
 
@@ -477,7 +477,7 @@ class NoteKind(StrEnum):
     PREFERENCE = "preference"
     FACT = "fact"
     RULE = "rule"
-    """Said once more after each fold, since what stands far back is followed less."""
+    """It is repeated after each fold, since models follow less what stands far back."""
 
 
 class NoteProposed(Fact, frozen=True):
@@ -532,7 +532,7 @@ class Imported(Fact, frozen=True):
 
 
 class NotesShown(Fact, frozen=True):
-    """The notes that the system prompt holds from here on; `left_out` are those that had no room."""
+    """The notes that the system prompt holds from here on; `left_out` are those for which there was no room."""
 
     numbers: tuple[int, ...]
     left_out: int = 0
@@ -607,7 +607,7 @@ class FilesNamed(Fact, frozen=True):
 
 
 class HookEvent(StrEnum):
-    """At what a program of the person's is run."""
+    """The event at which a program of the person's is run."""
 
     BEFORE_CALL = "before-call"
     """It may refuse."""
@@ -812,7 +812,7 @@ class AdminAct(StrEnum):
     ROLE_CHANGED = "role_changed"
     """`person` is something else from now on, as `about` says."""
     GRANT_REVOKED = "grant_revoked"
-    """`about` is its number; of its giving the log of its conversation tells."""
+    """`about` is its number; that it was given stands in the log of its conversation."""
     SETTINGS_CHANGED = "settings_changed"
     """`about` are the settings that stand otherwise in the file than when the home was opened last, without values."""
     KEYS_CHANGED = "keys_changed"
@@ -1128,7 +1128,7 @@ class DeliverySettled(Fact, frozen=True):
 
 
 class DeliveryReach(StrEnum):
-    """How far something came, told by the network after it had taken it."""
+    """How far a message came, as the network told after it had taken it."""
 
     DELIVERED = "delivered"
     """It is on the person's device."""
@@ -1147,7 +1147,7 @@ class DeliveryReached(Fact, frozen=True):
 
 
 class DeliveryLetBe(Fact, frozen=True):
-    """Somebody wants to hear no more of a delivery that failed, or may have: it asks for nothing any longer."""
+    """Somebody wants to hear no more of a delivery that failed, or may have failed; nobody is told of it any longer."""
 
     id: DeliveryId
     by: Principal

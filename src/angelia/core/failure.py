@@ -61,7 +61,7 @@ AS_IT_WAS = frozenset(
         FailureKind.MEDIA_REFUSED,
     }
 )
-"""Failures that a request has as it is: the same bytes would have them again."""
+"""Failures that lie in the request itself: the same bytes would meet them again."""
 
 
 class Failure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -22,9 +22,9 @@ from angelia.engine.state import Turn
 
 _TRIES = 2
 _WORTH_A_SUMMARY = 200
-"""Tokens; less than this an outline tells as well, and costs nothing."""
+"""Tokens; what is shorter is told as well by an outline, which costs nothing."""
 _SUMMARY_SHARE = 0.3
-"""Of the target, what a summary may take."""
+"""The share of the target that a summary may take."""
 
 
 class Written(Struct, frozen=True):
@@ -77,7 +77,7 @@ class Compactor:
         self._fixed_sizes: dict[str, Size] = {}
 
     def fit(self, frame: RequestFrame) -> Fit:
-        """Whether the next request fits, and what it carries is worth carrying."""
+        """Whether the next request fits, and carries nothing that is not worth sending again."""
         return Fit.OVER if self._drags(frame) else self._in_window(frame)
 
     async def make_fit(self, frame: RequestFrame, turn: Turn) -> e.ViewMoved:
@@ -105,14 +105,14 @@ class Compactor:
         return budget_for(self._log.entries, frame.view, self._fixed(frame), allowed_for(frame.view, self._space))
 
     def _drags(self, frame: RequestFrame) -> bool:
-        """Whether old media are more than is worth sending each time. Looked at closely only where it can be so."""
+        """Whether old media are more than is worth sending each time; measured only where that is possible."""
         most = self._space.old_media
         if not most or total(frame.view.sizes).bytes <= most:
             return False
         return compaction.old_media_bytes(self._log.entries, frame.view.profile) > most
 
     def ground_for(self, frame: RequestFrame, share: float) -> CompactionInput:
-        """What a move to `share` of the next request's size stands on."""
+        """The ground of a move to `share` of the next request's size."""
         ground = self._ground(frame)
         now = compaction.size_now(ground)
         less = Allowance(min(int(now.tokens * share), ground.allowed.tokens), int(now.bytes * share))

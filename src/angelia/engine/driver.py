@@ -48,7 +48,7 @@ logger = logging.getLogger("angelia.engine")
 
 class BoundModel(Struct, frozen=True):
     """One model of the chain, ready to be asked. `credentials` is its pool of keys, which `refresh` renews where that
-    is possible; `first_byte` is how many seconds its answer may take to begin, 0 where it needs no server.
+    is possible; `first_byte` is how many seconds its answer may take to begin, 0 where that is not known.
     """
 
     profile: Profile

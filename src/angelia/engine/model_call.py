@@ -22,7 +22,7 @@ from angelia.models.port import CallBegun, Credential, ProviderSession, Reply, T
 from angelia.store.log.lease import Lease
 
 QUIET_S = 3.0
-"""Seconds without a word from a model, after which a person wants to know what is waited for."""
+"""After so many seconds without a word from a model a person wants to know what is waited for."""
 
 Cost = Callable[[e.Usage], Awaitable[int]]
 """Millionths of a dollar for what a reply used; -1 when nobody knows."""

@@ -97,7 +97,7 @@ CHANGES_REQUEST = frozenset(
         Remedy.FLATTEN_CALLS,
     }
 )
-"""Remedies for a request that was refused as it was: one that would change nothing is none, since the identical bytes
+"""Remedies for a request that was refused as it stands. One that would leave it as it is does not help: the same bytes
 would be refused again.
 """
 

@@ -63,7 +63,7 @@ _READS = frozenset({Risk.SECRETS, Risk.SECRETS_HERE})
 _HELD_BY_CONFINEMENT = frozenset({Risk.CHANGES_OUTSIDE, Risk.SECRETS, Risk.PERSISTS, Risk.KILLS})
 """Cannot happen in a real confinement: the home is hidden, only the workspace is writable, processes are its own."""
 _TAKEN_BACK = frozenset({Risk.DESTROYS, Risk.TRUNCATES, Risk.DISCARDS})
-"""Can be taken back where what a confined command changes is kept before."""
+"""Can be taken back where the old state of what a confined command changes is kept."""
 _HELD_WITHOUT_NETWORK = frozenset({Risk.SENDS_OUT, Risk.INSTALLS})
 
 _REACHES = ("confined", "network", "outside")
@@ -71,7 +71,7 @@ _REACHES = ("confined", "network", "outside")
 
 
 def judge(effect: Effect, situation: Situation) -> Verdict:
-    """The verdict on one effect. What no rule allows is denied; what asks is settled by `settle`."""
+    """The verdict on one effect. What no rule allows is denied; whether a question may be asked, `settle` decides."""
     match effect:
         case RunCommand():
             return _command(effect, situation)
@@ -102,7 +102,7 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
 
 
 def _schedule(question: str, situation: Situation) -> Verdict:
-    """A turn of tomorrow works on what is written today: whose words those are has to be known."""
+    """A later turn works on what is written now, so it has to be known whose words those are."""
     if situation.mode is Mode.PLAN:
         return Deny("In plan mode nothing is scheduled. Leave plan mode for it (/mode edit).")
     if situation.seen.untrusted:
@@ -139,7 +139,7 @@ def _write(verdict: Verdict, path: str, resolved: str, situation: Situation) -> 
 
 
 def _remembered(verdict: Verdict, situation: Situation) -> Verdict:
-    """A question about a path, answered by an earlier yes to exactly this one."""
+    """A question about a path; an earlier yes to this very path answers it."""
     if not isinstance(verdict, Ask) or not verdict.pattern:
         return verdict
     # A command's pattern cannot begin like this, so a yes to a command is never taken for one to a path.
@@ -165,7 +165,7 @@ def _of_person(effect: AskPerson | OfServer | HandOverPage, situation: Situation
 def _by_others(
     effect: Act | UseEditor | UsePainter | UseSpeaker | UseRanker | UseServer | ChangeSchedule, situation: Situation
 ) -> Verdict:
-    """What is not done by us here and now: by an editor, a server, a third-party tool, a later turn."""
+    """What is not done by us here and now, but by an editor, a server, a third-party tool or a later turn."""
     match effect:
         case ChangeSchedule():
             return _schedule(effect.question, situation)
@@ -190,7 +190,7 @@ def _by_others(
 def _paint(effect: UsePainter, situation: Situation) -> Verdict:
     """Words and pictures that leave for the painter which the person has named, as they do for the model itself.
 
-    Nobody else can choose who gets them, so it is not asked about because of what else is in view.
+    Nobody else can choose who gets them, so whatever else is in view raises no question.
     """
     if effect.leaves and situation.network is NetworkSetting.OFF:
         return Deny("The network is switched off by the setting `network`, and this painter is not on this machine.")
@@ -206,7 +206,7 @@ def _paint(effect: UsePainter, situation: Situation) -> Verdict:
 
 
 def _act(effect: Act, situation: Situation) -> Verdict:
-    """What a third-party tool does asks until somebody said yes to its pattern; what changes nothing asks as well.
+    """What a third-party tool does is asked about, even if it changes nothing, until somebody says yes to its pattern.
 
     A tool's own word opens nothing: `changes=False` only keeps plan mode from refusing it.
     """
@@ -223,7 +223,7 @@ def _act(effect: Act, situation: Situation) -> Verdict:
 
 
 def _address_named(url: str, situation: Situation) -> Verdict:
-    """On a URL as it is written, with the address in it if its host is one."""
+    """The verdict on a URL as it is written; if its host is an address, on that address."""
     verdict = judge_url(url)
     host = urlsplit(url).hostname or "" if isinstance(verdict, Allow) else ""
     numeric = ":" in host or host.replace(".", "").isdigit()
@@ -297,11 +297,11 @@ def _on_the_web(
 
 
 SEARCH = "search the web"
-"""What a yes to searches is remembered as."""
+"""Under what a yes to searches is remembered."""
 
 
 def _search(effect: SearchWeb, situation: Situation) -> Verdict:
-    """Words that leave for services which the person has chosen, and which no page can make another."""
+    """Words that leave for services that the person has chosen, and that no page can exchange for others."""
     if situation.network is NetworkSetting.OFF:
         return Deny("The network is switched off by the setting `network`.")
     if SEARCH in situation.granted:
@@ -342,7 +342,7 @@ def _send_to(effect: SendTo, situation: Situation) -> Verdict:
 
 
 def _upload(effect: SendTo, situation: Situation) -> Verdict:
-    """A file leaves whole: asked about in every mode, and a yes to acts is none to it."""
+    """A whole file leaves, so it is asked about in every mode; a yes to acts on the page does not cover it."""
     pattern = f"upload to: {effect.origin}"
     if pattern in situation.granted:
         return Allow(f"You said yes to `{pattern}`.")
@@ -352,7 +352,7 @@ def _upload(effect: SendTo, situation: Situation) -> Verdict:
 
 
 def _script(effect: RunScript, situation: Situation) -> Verdict:
-    """Code in a page reads all that the page may and sends it to its site: asked about in every mode, in full."""
+    """Code in a page can read all that the page can, and send it: it is asked about in every mode, in full."""
     if situation.network is NetworkSetting.OFF:
         return Deny("The network is switched off by the setting `network`.")
     if situation.mode is Mode.PLAN:
@@ -366,7 +366,7 @@ def _script(effect: RunScript, situation: Situation) -> Verdict:
 
 
 def _profile(effect: UseProfile, situation: Situation) -> Verdict:
-    """Lent to a conversation by a yes, logins serve its owner's turns; somebody else's turn asks about each call."""
+    """Logins lent to a conversation serve its owner's turns; in somebody else's, each call is asked about."""
     pattern = f"profile: {effect.profile}"
     if pattern in situation.granted:
         return Allow(f"You said yes to `{pattern}`.")
@@ -379,7 +379,7 @@ def _profile(effect: UseProfile, situation: Situation) -> Verdict:
 
 
 def _see(effect: SeePage, situation: Situation) -> Verdict:
-    """A conversation has one browser, logged in as whoever has logged in: in somebody else's turn each use asks."""
+    """A conversation has one browser, logged in as whoever did so: in somebody else's turn each use is asked about."""
     if not situation.others_speak:
         return Allow("The page was opened by a call that was judged.")
     question = f"Show {effect.origin or 'a page'} in the browser of this conversation?"
