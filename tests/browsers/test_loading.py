@@ -8,6 +8,7 @@ import pytest
 from angelia.browsers.chromium import loading
 from angelia.browsers.chromium import tab as tabs
 from angelia.browsers.chromium.browser import ChromiumBrowser
+from angelia.browsers.chromium.launch import RunningChromium
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLine, PageLook, changes
 from angelia.core.content import CallStatus
@@ -84,6 +85,19 @@ async def test_an_answer_that_is_no_page_leaves_none_awaited(browser: ChromiumBr
     assert failed.value.outcome is ActOutcome.NOT_LOADED
     look = await tab.look()
     assert look.loading == 0
+
+
+async def test_a_page_has_a_process_and_nothing_has_one_for_later(browser: ChromiumBrowser, site: Site) -> None:
+    """Of the empty page that it begins with, and for a page that may come: each takes 12 MB, in each conversation."""
+    site.pages["/"] = "<p>Here</p>"
+    await (await browser.opened()).go(site.url())
+    assert isinstance(browser._running, RunningChromium)
+    renderers = 2
+    async with asyncio.timeout(20):  # one that is left by its page ends a moment later
+        while renderers > 1:
+            told = await browser._running.cdp.call("SystemInfo.getProcessInfo")
+            renderers = [one["type"] for one in told["processInfo"]].count("renderer")
+    assert renderers == 1
 
 
 def test_what_has_changed_says_that_more_may_come() -> None:

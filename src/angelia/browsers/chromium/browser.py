@@ -133,7 +133,7 @@ class ChromiumBrowser:
             if running.cdp.gone.done():
                 raise BrowserGone("The browser ended while a tab was opened.")
         self._use(next(one for one, tab in self._tabs.items() if tab.target == target))
-        if self._display is not None:
+        if len(self._tabs) == 1 and not running.context:
             await self._close_first(running.cdp)
         return self._tabs[self.current]
 
@@ -144,7 +144,7 @@ class ChromiumBrowser:
         return {"browserContextId": context} if context else {}
 
     async def _close_first(self, cdp: CdpConnection) -> None:
-        """Close the empty page with which a window begins, which nobody asked for."""
+        """Close the empty page with which it begins: nobody asked for it, and it holds a process of its own."""
         known = {tab.target for tab in self._tabs.values()}
         for there in (await cdp.call("Target.getTargets"))["targetInfos"]:
             if there["type"] == "page" and there["targetId"] not in known and there["url"] == "about:blank":

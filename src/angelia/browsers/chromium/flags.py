@@ -8,7 +8,9 @@ FLAGS = (
     *("--disable-default-apps", "--disable-domain-reliability", "--disable-quic", "--no-pings", "--mute-audio"),
     "--site-per-process",  # as whole browsers have it by themselves, and the shell does not
     *("--disable-gpu", "--disable-dev-shm-usage", "--disable-breakpad", "--password-store=basic"),
-    *("--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-features=Translate,MediaRouter"),
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    # Without a renderer that is kept ready for the next site: it takes 12 MB, in each conversation.
+    "--disable-features=Translate,MediaRouter,SpareRendererForSitePerProcess",
     *("--window-size=1280,800", "--lang=en-US"),
 )
 
