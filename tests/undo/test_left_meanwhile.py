@@ -216,3 +216,15 @@ async def test_undo_puts_the_persons_own_back_and_nothing_that_never_stood(tmp_p
         assert [fact for fact in facts if isinstance(fact, e.SystemSaid) and "was moved out" in fact.text]
         taken = [fact.left for fact in facts if isinstance(fact, e.FilesTakenBack)]
         assert [len(left) for left in taken] == [1]
+
+
+def test_a_file_that_is_seen_while_it_is_written_is_moved_and_not_emptied(person: Person) -> None:
+    guard, holder = guard_of(person.work, person.own), object()
+    guard.enter(holder)
+    left = person.work / "project.code-workspace"
+    left.touch()  # as a shell does before it writes
+    guard.see()
+    left.write_text("evil")
+    (note,) = guard.leave(holder)
+    assert "was moved out of the workspace" in note
+    assert not left.exists()

@@ -243,6 +243,8 @@ class Guard:
             if risks := sorted(self._new_risks(path, one, known, stood)):
                 notes.append(self._take_back(path, one.kind, risks[0]))
                 continue
+            if kept is None and one.content == b"" and self._running:
+                continue  # opened to be written, perhaps: no version to go back to
             news = one.judged.told or (one.kind is AutorunKind.VENV and one.judged.risks and not kept)
             if news and _standing(path, one.kind, one.judged.identity, one.judged.risks) not in stood:
                 told.append(self._shown(path))
