@@ -16,16 +16,16 @@ import pytest
 from angelia.testing.model.steps import call, say
 from tests.faces.angelia import MODEL, SECONDS, Place, serving
 from tests.house.sources import ROOT
-from tests.installing.building import UV, indexes, run
+from tests.installing.building import UV, indexes, newest_python, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.real("uv")]
 
 
 @pytest.fixture(scope="session")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment in which there is the wheel, and what it depends on."""
+    """An environment in which there is the wheel, and what it depends on, of the newest Python that is here."""
     folder = tmp_path_factory.mktemp("alone") / "venv"
-    run(UV, "venv", "--quiet", "--python", sys.executable, folder)
+    run(UV, "venv", "--quiet", "--python", newest_python(), folder)
     run(UV, "pip", "install", "--quiet", "--python", folder / "bin/python", wheel)
     return folder
 
