@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
 from angelia.faces.cli.main import angelia
@@ -127,3 +128,59 @@ def test_every_command_that_is_shown_is_one(line: str) -> None:
         command = angelia.get_command(context, words[0])
         assert command is not None, f"there is no command {words[0]}"
         assert command.make_context(words[0], words[1:], parent=context).command is command
+
+
+WRITTEN = [path for path in documents() if path.parent.name != "reference" and path.name != "CHANGELOG.md"]
+"""What is not printed from the code, and speaks of today."""
+
+SET = re.compile(r'(?:settings=\{"|--set |config set |`)([a-z_]+(?:\.[a-z_]+)+)(?:[ =:"][^`]*)?[`"\s]')
+"""Where a setting is named: as an argument, at the command line, in prose."""
+
+NO_SETTINGS = {"gateway.env", "context.later", "context.submitted", "context.blobs.put"}
+"""Other things that are named as a setting of one of the sections would be."""
+
+
+def settings_of(section: type[msgspec.Struct], before: str = "") -> dict[str, object]:
+    """By their names, sections included; what is a table of names stands there once."""
+    own = {f"{before}{field.name}": field.type for field in msgspec.structs.fields(section)}
+    sections = {name: kind for name, kind in own.items() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)}
+    return own | {name: kind for one, kinds in sections.items() for name, kind in settings_of(kinds, f"{one}.").items()}
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=by_name)
+def test_every_setting_that_is_named_is_one(path: Path) -> None:
+    known = settings_of(Config)
+    sections = {name.partition(".")[0] for name in known if "." in name}
+    named = {name for name in SET.findall(path.read_text("utf-8")) if name.partition(".")[0] in sections}
+    assert {name for name in named - NO_SETTINGS if name not in known and not name.endswith((".py", ".json"))} == set()
+
+
+OPTION = re.compile(r"`(--[a-z][a-z-]+)")
+
+THEIR_OPTIONS = {
+    *("--cleanenv", "--containall", "--ak", "--user-data-dir", "--api", "--local"),  # Apptainer, Harbor, Chrome, …
+    *("--extras",),  # install.sh
+    *("--body-limit", "--by-replies", "--colour", "--echo", "--key", "--rounds", "--script", "--window"),  # the model
+}
+"""Options of other programs, and of those that are no command of `angelia`."""
+
+
+def options_of(command: click.Command, context: click.Context) -> set[str]:
+    own = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    names = command.list_commands(context) if isinstance(command, click.Group) else ()
+    below = (command.get_command(context, name) for name in names) if isinstance(command, click.Group) else ()
+    return own.union(*(options_of(one, context) for one in below if one))
+
+
+def test_every_option_that_is_named_is_one() -> None:
+    with click.Context(angelia, info_name="angelia", **angelia.context_settings) as context:
+        known = options_of(angelia, context) | THEIR_OPTIONS
+    named = {(name, path.name) for path in WRITTEN for name in OPTION.findall(without_blocks(path))}
+    assert {(name, document) for name, document in named if name not in known} == set()
+
+
+def test_every_optional_part_has_its_row_where_installing_is_told() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    rows = re.findall(r"^\| (`[^|]+) \|", (ROOT / "docs/how-to/install.md").read_text("utf-8"), re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([a-z-]+)`", row)}
+    assert set(extras) - {"all", "testing", "inspect"} <= named  # the last two are told of where they are used
