@@ -13,6 +13,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from string import ascii_lowercase, digits
 
 from msgspec import Struct
 
@@ -20,7 +21,9 @@ from angelia.faces.web.page_scripts import joined
 
 STYLE = "page.css"
 _OWN_VALUE = re.compile(r"--[a-z][\w-]*")
-_SHEETS = ("tokens", "base", "frame", "content", "widths")
+_SIGNS = ascii_lowercase + digits
+"""Of which the shortest names are."""
+_SHEETS = ("tokens", "base", "frame", "conversation", "pages", "widths")
 """Later ones overrule earlier ones."""
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -72,7 +75,7 @@ def _packed(body: bytes) -> bytes:
         packing = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS + 16, memory)
         return packing.compress(body) + packing.flush()
 
-    return min(map(by, range(6, 10)), key=len)
+    return min(map(by, range(4, 10)), key=len)
 
 
 def _tag(body: bytes) -> str:
@@ -97,6 +100,6 @@ def _style(text: str) -> str:
     """
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     often = Counter(_OWN_VALUE.findall(text)).most_common()
-    short = {name: f"--{at:x}" for at, (name, _) in enumerate(often)}
+    short = {name: f"--{_SIGNS[at] if at < len(_SIGNS) else at}" for at, (name, _) in enumerate(often)}
     text = _OWN_VALUE.sub(lambda named: short[named[0]], text)
-    return re.sub(r"\s*([{};])\s*|([:,])\s+", r"\1\2", text).replace(";}", "}")
+    return re.sub(r"\s*([{};>])\s*|([:,])\s+", r"\1\2", text).replace(";}", "}")

@@ -90,7 +90,7 @@ const KINDS = {
   day: (item) => html`<p class="day">${dayName(item.at) === longDay(item.at) ? longDay(item.at) : `${dayName(item.at)}, ${longDay(item.at)}`}</p>`,
   said: ({ data, at }, id, turn) => html`<div class="said"><h2 class="who"><b>${data.kind === "Occurred" ? "Schedule" : data.kind === "Delegated" ? "Task" : data.who === "owner" || !data.who ? "You" : data.who}</b><span>${door(data.door || "")}</span><span class="fate">${fate(data, turn)}</span>${own(data, id, turn)}<time>${clock(at)}</time></h2>${parts(data.parts || [], id)}</div>`,
   text: ({ data }) => html`<h2 class="sr">Angelia</h2><div class="text"><${Nodes} nodes=${data.nodes} /></div>`,
-  thought: ({ data }) => html`<details class="tool"><summary><${Icon} name="chevron" cls="chev" /><${Icon} name="thought" /><b>Thought</b><span class="say">${data.text}</span></summary><div class="inner"><p class="thinking">${data.text}</p></div></details>`,
+  thought: ({ data }) => html`<details class="tool"><summary><${Icon} name="chevron" cls="chev" /><${Icon} name="thought" /><b>Thought</b><span class="cutline">${data.text}</span></summary><div class="inner"><p class="thinking">${data.text}</p></div></details>`,
   calls: ({ data, rev }, id) => html`<${Calls} calls=${[...data]} id=${id} rev=${rev} />`,
   asked: ({ data }) => html`<${Asked} ...${data} />`,
   receipt: ({ data }, id) => html`<${ReceiptRow} ...${data} id=${id} />`,
@@ -105,7 +105,7 @@ const SCOPES = { once: "Allowed once", conversation: "Allowed for this conversat
 
 /** A question in the log: a line that points to the dock, then who answered. @param {{asked: any, answer: any, finished: any}} props */
 function Asked({ asked, answer, finished }) {
-  if (!answer) return html`<p class="tool asked"><b>Asked</b><span class="say">${asked.question}</span><span class="res">answer below</span></p>`;
+  if (!answer) return html`<p class="tool asked"><b>Asked</b><span class="cutline">${asked.question}</span><span class="res">answer below</span></p>`;
   const given = answer.kind === "ApprovalGiven";
   const what = !given ? "Not allowed" : answer.answer ? `“${answer.answer}”` : SCOPES[/** @type {keyof typeof SCOPES} */ (answer.scope)] || "Allowed";
   const whose = answer.by === "owner" || !answer.by ? "you" : answer.by;
@@ -115,7 +115,7 @@ function Asked({ asked, answer, finished }) {
 
 /** Children and processes that began together: one box, a row each. @param {{works: {started: any, ended: any}[], id: string}} props */
 const Works = ({ works, id }) => html`<div class="works">${works.map((one) => html`<${Work} key=${one.started.call} ...${one} />`)}</div>
-  ${works.filter(({ ended }) => ended?.parts?.length).map(({ started, ended }) => html`<details class="tool" key=${started.call}><summary><${Icon} name="chevron" cls="chev" /><b>${started.work === "child" ? "What it said" : "Its output"}</b><span class="say">${started.what}</span></summary><div class="inner">${parts(ended.parts, id)}</div></details>`)}`;
+  ${works.filter(({ ended }) => ended?.parts?.length).map(({ started, ended }) => html`<details class="tool" key=${started.call}><summary><${Icon} name="chevron" cls="chev" /><b>${started.work === "child" ? "What it said" : "Its output"}</b><span class="cutline">${started.what}</span></summary><div class="inner">${parts(ended.parts, id)}</div></details>`)}`;
 
 /** What it is, and how it ended. @param {{started: any, ended: any}} props */
 function Work({ started, ended }) {

@@ -34,7 +34,7 @@ export function Overview() {
         ${stopped.map((one) => html`<li key=${one.id}><${Icon} name="missed" cls="ic wait" /><div><h3>${scheduled(one)} is ${one.state}</h3><p>${one.why}</p><p class="from"><a href=${link("schedule", one.id)}>Schedule</a></p>${one.state === "paused" && html`<div class="go"><${Act} path=${`/api/schedules/${one.id}/resume`} word="Resume" told="It goes on." again=${heedHome} /></div>`}</div></li>`)}</ol>`
       : html`<div class="box"><${Empty} icon="done" title="Nothing waits for you">Questions of all conversations, and what did not arrive, stand here.<//></div>`}</section>
       ${working.length > 0 && html`<section class="part" aria-labelledby="r"><h2 id="r">At work <span>${working.length}</span></h2><ol class="items runs">${working.map((talk) => html`<${Running} key=${talk.id} talk=${talk} />`)}</ol></section>`}</div>
-    <div>${whole && html`<${Money} about=${about} usage=${usage.data} />${next.length > 0 && html`<section class="part" aria-labelledby="n"><h2 id="n">Next <a href=${link("schedule")}>Schedule</a></h2><ul class="next">${next.map((one) => html`<li><time>${one.next}</time><span>${scheduled(one)}</span></li>`)}</ul></section>`}`}</div>`}
+    <div>${whole && html`<${Money} about=${about} usage=${usage.data} />${next.length > 0 && html`<section class="part" aria-labelledby="n"><h2 id="n">Next <a href=${link("schedule")}>Schedule</a></h2><ul class="next">${next.map((one) => html`<li><time>${one.next}</time><span class="cutline">${scheduled(one)}</span></li>`)}</ul></section>`}`}</div>`}
   </div></div>`;
 }
 
