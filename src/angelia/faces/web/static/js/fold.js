@@ -58,6 +58,21 @@ export function steps(call) {
   }
 }
 
+/** More is known of it. @param {Item | undefined} item @param {object} more */
+function revise(item, more) {
+  if (!item) return;
+  item.data = { ...item.data, ...more };
+  item.rev++;
+}
+
+/** More is known of a call. @param {Fold} fold @param {string} id @param {Partial<Call>} more */
+function follow(fold, id, more) {
+  const found = fold.calls.get(id);
+  if (!found) return;
+  Object.assign(found.call, more);
+  found.item.rev++;
+}
+
 /** @param {Fold} fold @param {Entry} entry */
 function said(fold, entry) {
   fold.said.set(entry.seq, fold.put(entry, "said", { ...entry, step: entry.heard_at_step || 0 }, entry.key ? `said:${entry.key}` : undefined));
@@ -81,23 +96,13 @@ function work(fold, entry) {
 
 /** @param {Fold} fold @param {Entry} entry */
 function answered(fold, entry) {
-  const asked = fold.questions.get(entry.call);
-  const call = fold.calls.get(entry.call);
-  if (call) {
-    call.call.waits = false;
-    call.item.rev++;
-  }
-  if (!asked) return;
-  asked.data = { ...asked.data, answer: entry };
-  asked.rev++;
+  follow(fold, entry.call, { waits: false });
+  revise(fold.questions.get(entry.call), { answer: entry });
 }
 
 /** What came after a delivery was settled. @param {Fold} fold @param {Entry} entry */
 function reached(fold, entry) {
-  const item = fold.deliveries.get(entry.id);
-  if (!item) return;
-  item.data = { ...item.data, reached: entry };
-  item.rev++;
+  revise(fold.deliveries.get(entry.id), { reached: entry });
 }
 
 /** @type {Record<string, (fold: Fold, entry: Entry) => void>} */
@@ -106,20 +111,11 @@ const ACTS = {
   Occurred: said,
   Delegated: said,
   MessageTakenBack(fold, entry) {
-    const item = fold.said.get(entry.said);
-    if (!item) return;
-    item.data = { ...item.data, gone: true };
-    item.rev++;
+    revise(fold.said.get(entry.said), { gone: true });
   },
   ModelAsked(fold, entry) {
     fold.step = entry.step || fold.step;
-    for (const seq of entry.heard || []) {
-      const item = fold.said.get(seq);
-      if (item && entry.step) {
-        item.data = { ...item.data, step: entry.step };
-        item.rev++;
-      }
-    }
+    if (entry.step) for (const seq of entry.heard || []) revise(fold.said.get(seq), { step: entry.step });
   },
   ModelSaid(fold, entry) {
     if (entry.thinking) fold.put(entry, "thought", { text: entry.thinking }, `${entry.seq}t`);
@@ -135,32 +131,18 @@ const ACTS = {
     for (const call of calls) fold.calls.set(call.id, { call, item });
   },
   ToolStarted(fold, entry) {
-    const found = fold.calls.get(entry.call);
-    if (!found) return;
-    found.call.running = true;
-    found.call.at = entry.at;
-    found.item.rev++;
+    follow(fold, entry.call, { running: true, at: entry.at });
   },
   ToolFinished(fold, entry) {
     const found = fold.calls.get(entry.call);
     if (!found) return;
-    found.call.running = false;
-    found.call.finished = entry;
-    found.call.output = "";
-    found.item.rev++;
+    follow(fold, entry.call, { running: false, finished: entry, output: "" });
     if (found.call.name === "todo" && entry.status === "ok") fold.plan = steps(found.call);
-    const question = fold.questions.get(entry.call);
-    if (question) {
-      question.data = { ...question.data, finished: entry };
-      question.rev++;
-    }
+    revise(fold.questions.get(entry.call), { finished: entry });
   },
   ApprovalAsked(fold, entry) {
     fold.questions.set(entry.call, fold.put(entry, "asked", { asked: entry, answer: null, finished: null }));
-    const found = fold.calls.get(entry.call);
-    if (!found) return;
-    found.call.waits = true;
-    found.item.rev++;
+    follow(fold, entry.call, { waits: true });
   },
   ApprovalGiven: answered,
   ApprovalRefused: answered,
@@ -172,20 +154,15 @@ const ACTS = {
   DeliverySettled(fold, entry) {
     const item = fold.deliveries.get(entry.id);
     if (!item) return;
-    item.data = { ...item.data, settled: entry };
-    item.rev++;
-    if (entry.status === "failed" || entry.status === "unknown") if (!fold.items.includes(item)) fold.put(entry, "receipt", item.data, `${item.key}!`);
+    revise(item, { settled: entry });
+    if ((entry.status === "failed" || entry.status === "unknown") && !fold.items.includes(item)) fold.put(entry, "receipt", item.data, `${item.key}!`);
   },
   DeliveryReached: reached,
   DeliveryLetBe: reached,
   WorkStarted: work,
   WorkEnded: work,
   TurnClosed(fold, entry) {
-    for (const { call, item } of fold.calls.values()) {
-      if (!call.running) continue;
-      call.running = false;
-      item.rev++;
-    }
+    for (const [id, { call }] of fold.calls) if (call.running) follow(fold, id, { running: false });
     if (entry.sentence) fold.put(entry, "closed", entry);
   },
 };
