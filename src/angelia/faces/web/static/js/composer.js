@@ -18,8 +18,8 @@ const byFinger = () => matchMedia("(pointer: coarse)").matches;
 
 /** @param {any} props */
 function LaterNaming(props) {
-  const { got } = useLater(() => import("./pages/rooms.js"));
-  return got ? html`<${got.Naming} ...${props} />` : null;
+  const { data: rooms } = useLater(() => import("./pages/rooms.js"));
+  return rooms ? html`<${rooms.Naming} ...${props} />` : null;
 }
 
 /** @param {string} id */

@@ -7,6 +7,7 @@ import { link } from "./route.js";
 import { Top } from "./shell.js";
 import { useSignal } from "./signal.js";
 import { Empty, Failure, Skeleton } from "./states.js";
+import { MORE, TALKS, WAYS } from "./ways.js";
 import { withCode } from "./with_code.js";
 
 /** What a path of the API answers; read again when something changed. @param {string} path */
@@ -27,32 +28,52 @@ export function useAnswer(path) {
   return { ...current, again: () => setAgain((n) => n + 1) };
 }
 
+/** What an answer is shown as: why it could not be had, or grey lines until it is there, or what `children` draw of it. @param {{of: {data: any, error: any, again: () => void}, children: (data: any, again: () => void) => any}} props */
+export const Answered = ({ of, children }) => (of.error ? html`<${Failure} error=${of.error} again=${of.again} />` : of.data ? children(of.data, of.again) : html`<${Skeleton} />`);
+
+/** One of a few, which is pressed. @param {{label: string, among: [any, string][], chosen: any, choose: (value: any) => void}} props */
+export const Choice = ({ label, among, chosen, choose }) => html`<div class="seg" role="group" aria-label=${label} tabindex="0">${among.map(([value, word]) => html`<button aria-pressed=${chosen === value} onClick=${() => choose(value)}>${word}</button>`)}</div>`;
+
 /** @typedef {{id: string, state: string, word?: string, title: string, line: string, side?: string, group?: string, kind?: string}} ListRow  `kind` is what the filters know it by */
 
 /**
- * @param {{page: string, title: string, sub?: string, find: string, rows: ListRow[] | null, error: any, again: () => void, id: string, filters?: [string, string][], empty: any, children: any, more?: (() => void) | null, head?: any}} props
+ * A page of rows, with one of them in detail. `of` are the things in what the API answers, each drawn as a `row`; where there may be more than `most`, older ones are asked for by their place.
+ * `children` draw the detail: of the thing that is chosen, if it is among them.
+ * @param {{page: string, sub?: string, find?: string, path?: string, of?: (data: any) => any[], most?: number, row: (one: any, data: any) => ListRow, id: string, filters?: [string, string][], none: string, hint: any, children: (one: any, again: () => void, data: any) => any, head?: any}} props
  */
-export function ListDetail({ page, title, sub, find, rows, error, again, id, filters = [], empty, children, more, head }) {
+export function ListDetail({ page, sub = "", find = `Find in ${page}`, path = `/api/${page}`, of = (data) => data[page], most = 0, row, id, filters = [], none, hint, children, head }) {
+  const [, icon, title] = [...WAYS, ...MORE].find(([name]) => name === page) || TALKS;
   const [words, setWords] = useState("");
   const [filter, setFilter] = useState("");
-  const shown = (rows || []).filter((row) => (!filter || row.kind === filter) && `${row.title} ${row.line}`.toLowerCase().includes(words.toLowerCase()));
-  /** @type {Map<string, ListRow[]>} */
-  const groups = new Map();
-  for (const row of shown) groups.set(row.group || "", [...(groups.get(row.group || "") || []), row]);
-  const counted = (kind) => (rows || []).filter((row) => row.kind === kind).length;
-  return html`<${Top} title=${title} sub=${sub || ""}>${head}<//>
+  const [older, setOlder] = useState(/** @type {any[]} */ ([]));
+  const [ended, setEnded] = useState(!most);
+  const asked = most ? `${path}?limit=${most}` : path;
+  const { data, error, again } = useAnswer(asked);
+  const all = data && [...of(data), ...older];
+  const rows = all?.map((one) => row(one, data)) || [];
+  const more = async () => {
+    const next = of(await get(`${asked}&before=${all.at(-1).place}`));
+    setOlder([...older, ...next]);
+    setEnded(next.length < most);
+  };
+  const shown = rows.filter((one) => (!filter || one.kind === filter) && `${one.title} ${one.line}`.toLowerCase().includes(words.toLowerCase()));
+  const counted = (kind) => rows.filter((one) => one.kind === kind).length || "";
+  return html`<${Top} title=${title} sub=${sub}>${head}<//>
     <div class=${names("ld", id && "open")}><section class="list" aria-label=${title}>
       <div class="tools"><label class="field"><${Icon} name="find" /><input type="text" aria-label=${find} placeholder=${find} onInput=${(e) => setWords(e.target.value)} /></label>
-        ${filters.length > 0 && html`<div class="seg" role="group" aria-label="Show" tabindex="0"><button aria-pressed=${!filter} onClick=${() => setFilter("")}>All</button>${filters.map(([kind, word]) => html`<button aria-pressed=${filter === kind} onClick=${() => setFilter(kind)}>${word}${counted(kind) ? ` ${counted(kind)}` : ""}</button>`)}</div>`}</div>
+        ${filters.length > 0 && html`<${Choice} label="Show" among=${[["", "All"], ...filters.map(([kind, word]) => [kind, `${word} ${counted(kind)}`.trim()])]} chosen=${filter} choose=${setFilter} />`}</div>
       <div class="rows" tabindex="0" role="region" aria-label=${`${title}, list`}>
-        ${error && !rows ? html`<${Failure} error=${error} again=${again} />` : !rows ? html`<${Skeleton} />` : !shown.length ? (rows.length ? html`<${Empty} icon="find" title="Nothing found">No row holds these words.<//>` : empty) : [...groups].map(([name, all]) => html`${name && html`<h2 key=${`h${name}`}>${name}</h2>`}${all.map((row) => html`<a key=${row.id} href=${link(page, ...row.id.split("/"))} aria-current=${row.id === id ? "true" : null}><${State} of=${row.state} word=${row.word} /><span class="t">${row.title}</span><span class="num">${row.side || ""}</span><span class="d">${row.line}</span></a>`)}`)}
-        ${more && html`<button class="b bare" onClick=${more}>Older ones</button>`}
+        <${Answered} of=${{ data, error: data ? null : error, again }}>${() => (shown.length ? [...Map.groupBy(shown, (one) => one.group)].map(([name, group]) => html`${name && html`<h2 key=${`h${name}`}>${name}</h2>`}${group.map((one) => html`<a key=${one.id} href=${link(page, ...one.id.split("/"))} aria-current=${one.id === id ? "true" : null}><${State} of=${one.state} word=${one.word} /><span class="t">${one.title}</span><span class="num">${one.side}</span><span class="d">${one.line}</span></a>`)}`) : rows.length ? html`<${Empty} icon="find" title="Nothing found">No row holds these words.<//>` : html`<${Empty} icon=${icon} title=${none}>${hint}<//>`)}<//>
+        ${!ended && rows.length >= most && html`<button class="b bare" onClick=${more}>Older ones</button>`}
       </div></section>
-      <article class="detail" tabindex="0" aria-label="Detail" key=${id}>${id ? html`<a class="b bare back" href=${link(page)}><${Icon} name="back" />${title}</a>${children}` : rows?.length ? html`<p class="hint">Choose one on the left.</p>` : null}</article></div>`;
+      <article class="detail" tabindex="0" aria-label="Detail" key=${id}>${id ? html`<a class="b bare back" href=${link(page)}><${Icon} name="back" />${title}</a>${children(all?.find((_, at) => rows[at].id === id), again, data)}` : rows.length > 0 && html`<p class="hint">Choose one on the left.</p>`}</article></div>`;
 }
 
-/** Facts of a detail, by name. @param {{rows: [string, any][]}} props */
-export const Details = ({ rows }) => html`<dl class="f2">${rows.filter(([, value]) => value !== "" && value !== null && value !== undefined).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+/** A name or a path as it is written. @param {string} text */
+export const mono = (text) => html`<span class="mono">${text}</span>`;
+
+/** Facts of a detail, by name, as far as there are any. @param {{rows: [string, any][]}} props */
+export const Details = ({ rows }) => html`<section><h3>Details</h3><dl class="f2">${rows.filter(([, value]) => value || value === 0).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>`;
 
 /** What became of it, on the spine. @param {{steps: {node?: string, time: string, state?: string, word: string, line?: any, side?: any}[]}} props */
 export const Trail = ({ steps }) => html`<ol class="trail">${steps.map((step) => html`<li><span class=${names("node", step.node)}></span><time>${step.time}</time><div><span class=${names("st", step.state)}>${step.word}</span>${step.line && html`<p>${step.line}</p>`}</div><span class="num">${step.side || ""}</span></li>`)}</ol>`;

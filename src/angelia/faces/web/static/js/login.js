@@ -14,7 +14,7 @@ export async function loginByFragment() {
 
 /** What is shown to who is not logged in; fetched then. @param {{error: any}} props */
 export function Login({ error }) {
-  const { got, error: away, again } = useLater(() => import("./pages/rooms.js"));
-  if (got) return html`<${got.LoginForms} error=${error} />`;
+  const { data: rooms, error: away, again } = useLater(() => import("./pages/rooms.js"));
+  if (rooms) return html`<${rooms.LoginForms} error=${error} />`;
   return html`<main class="login" id="main">${away && html`<div><h1>Log in</h1><p class="cannot" role="alert">${withCode(saidBy(away))}</p><button class="b" onClick=${again}>Try again</button></div>`}</main>`;
 }

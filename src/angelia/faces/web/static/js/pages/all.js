@@ -1,8 +1,8 @@
 // Which page an address shows.
 import { html } from "../html.js";
 import { useLater } from "../later.js";
+import { Answered } from "../list_detail.js";
 import { Top } from "../shell.js";
-import { Failure, Skeleton } from "../states.js";
 import { sentence } from "../words.js";
 import { Conversations } from "./conversations.js";
 import { Overview } from "./overview.js";
@@ -14,9 +14,9 @@ const AT_ONCE = { overview: Overview, conversations: Conversations, receipts: Re
 
 /** One that is fetched first; the overview for what nobody knows. @param {{page: string, id: string, rest: string}} props */
 function Room({ page, id, rest }) {
-  const { got, error, again } = useLater(() => import("./rooms.js"));
-  const Shown = got?.ROOMS[page] || Overview;
-  return got ? html`<${Shown} id=${id} rest=${rest} />` : html`<${Top} title=${sentence(page)} />${error ? html`<${Failure} error=${error} again=${again} />` : html`<${Skeleton} />`}`;
+  const later = useLater(() => import("./rooms.js"));
+  const Shown = later.data?.ROOMS[page] || Overview;
+  return later.data ? html`<${Shown} id=${id} rest=${rest} />` : html`<${Top} title=${sentence(page)} /><${Answered} of=${later} />`;
 }
 
 /** @param {string} name */

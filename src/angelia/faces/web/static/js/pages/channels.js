@@ -1,8 +1,10 @@
 // The chat networks, and how each connection is.
 import { html } from "../html.js";
-import { Details, ListDetail, Notice, useAnswer } from "../list_detail.js";
-import { Empty } from "../states.js";
+import { Details, ListDetail, Notice } from "../list_detail.js";
 import { door, sentence, when } from "../words.js";
+
+/** When that was, if it was. @param {number} at */
+const since = (at) => (at ? when(at) : "");
 
 /** @param {any} one @param {number} gateway since when it runs, or 0 */
 function lineOf(one, gateway) {
@@ -12,15 +14,14 @@ function lineOf(one, gateway) {
 }
 
 /** @param {{id: string}} props */
-export function Channels({ id }) {
-  const { data, error, again } = useAnswer("/api/channels");
-  const rows = data?.channels.map((one) => {
+export const Channels = ({ id }) => html`<${ListDetail} page="channels" sub="Chat networks, and how each connection is" id=${id} none="No channel yet" hint="angelia channels add sets one up in the terminal."
+  row=${(one, { gateway }) => {
+    const [state, word] = lineOf(one, gateway);
+    return { id: one.door, state, word, title: one.door, line: [door(one.kind), word, one.failed && `${one.failed} failed`].filter(Boolean).join(" · "), side: since(one.heard) };
+  }}>
+  ${(one, again, data) => {
+    if (!one) return null;
     const [state, word] = lineOf(one, data.gateway);
-    return { id: one.door, state, word, title: one.door, line: [door(one.kind), word, one.failed && `${one.failed} failed`].filter(Boolean).join(" · "), side: one.heard ? when(one.heard) : "" };
-  });
-  const channel = data?.channels.find((one) => one.door === id);
-  const [state, word] = channel ? lineOf(channel, data.gateway) : ["", ""];
-  return html`<${ListDetail} page="channels" title="Channels" sub="Chat networks, and how each connection is" find="Find in channels" rows=${rows || null} error=${error} again=${again} id=${id} empty=${html`<${Empty} icon="channels" title="No channel yet">angelia channels add sets one up in the terminal.<//>`}>
-    ${channel && html`<div><h2>${channel.door}</h2><p>${door(channel.kind)}</p></div>${state === "failed" && html`<${Notice} tone="" icon="failed" title="It is not connected.">${channel.why}<//>`}
-      <section><h3>Details</h3><${Details} rows=${[["State", sentence(word)], ["Since", channel.since ? when(channel.since) : ""], ["Last heard", channel.heard ? when(channel.heard) : ""], ["Waiting to go", channel.waiting], ["Unknown", channel.unknown], ["Failed", channel.failed]]} /></section>`}<//>`;
-}
+    return html`<div><h2>${one.door}</h2><p>${door(one.kind)}</p></div>${state === "failed" && html`<${Notice} tone="" icon="failed" title="It is not connected.">${one.why}<//>`}
+      <${Details} rows=${[["State", sentence(word)], ["Since", since(one.since)], ["Last heard", since(one.heard)], ["Waiting to go", one.waiting], ["Unknown", one.unknown], ["Failed", one.failed]]} />`;
+  }}<//>`;

@@ -3,10 +3,11 @@ import { html, useEffect, useRef, useState } from "../html.js";
 import { get } from "../api.js";
 import { changes, home } from "../home.js";
 import { Icon, State } from "../icons.js";
+import { Answered, Choice } from "../list_detail.js";
 import { link } from "../route.js";
 import { Top } from "../shell.js";
 import { useSignal } from "../signal.js";
-import { Empty, Failure, Skeleton } from "../states.js";
+import { Empty } from "../states.js";
 import { dayName, door, folder, when } from "../words.js";
 
 /** @param {{id: string, rest: string}} props */
@@ -42,15 +43,15 @@ export function Conversations({ id, rest }) {
   let day = "";
   return html`<${Top} title="Conversations" sub="Of all doors"><a class="b" href=${link("new")}><${Icon} name="plus" /><span class="wideonly">New</span><span class="sr">New conversation</span></a><//>
     <div class="ld single"><section class="list" aria-label="Conversations"><div class="tools"><label class="field"><${Icon} name="find" /><input type="text" value=${words} aria-label="Search in all that was said" placeholder="Search in all that was said" onInput=${(e) => setWords(e.target.value)} /></label>
-      <div class="ways"><div class="seg" role="group" aria-label="Door" tabindex="0"><button aria-pressed=${!where} onClick=${() => setWhere("")}>All</button>${doors.map((name) => html`<button aria-pressed=${where === name} onClick=${() => setWhere(name)}>${door(name)}</button>`)}</div>${folders.size > 1 && html`<select class="field" aria-label="Folder" value=${inside} onChange=${(e) => setInside(e.target.value)}><option value="">All folders</option>${[...folders].sort().map((path) => html`<option value=${path}>${folder(path)}</option>`)}</select>`}</div></div>
+      <div class="ways"><${Choice} label="Door" among=${[["", "All"], ...doors.map((name) => [name, door(name)])]} chosen=${where} choose=${setWhere} />${folders.size > 1 && html`<select class="field" aria-label="Folder" value=${inside} onChange=${(e) => setInside(e.target.value)}><option value="">All folders</option>${[...folders].sort().map((path) => html`<option value=${path}>${folder(path)}</option>`)}</select>`}</div></div>
       <div class="rows" tabindex="0" role="region" aria-label="Conversations, list">
-        ${error ? html`<${Failure} error=${error} again=${() => read("")} />` : !got ? html`<${Skeleton} />` : got.found ? html`${got.found.map((one) => html`<a href=${link("c", one.conversation, one.seq)}><${Icon} name="talk" /><span class="t">${one.title}</span><span class="num">${when(one.at)}</span><span class="d"><${Marked} line=${one.line} marks=${one.marks} /></span></a>`)}${!got.found.length && html`<${Empty} icon="find" title="Nothing found">Nobody said that, in any conversation.<//>`}`
+        <${Answered} of=${{ data: got, error, again: () => read("") }}>${() => (got.found ? html`${got.found.map((one) => html`<a href=${link("c", one.conversation, one.seq)}><${Icon} name="talk" /><span class="t">${one.title}</span><span class="num">${when(one.at)}</span><span class="d"><${Marked} line=${one.line} marks=${one.marks} /></span></a>`)}${!got.found.length && html`<${Empty} icon="find" title="Nothing found">Nobody said that, in any conversation.<//>`}`
           : talks.length ? talks.map((talk) => {
             const name = dayName(talk.last_at);
             const heading = name !== day && html`<h2 key=${name}>${name}</h2>`;
             day = name;
             return html`${heading}<a key=${talk.id} href=${link("c", talk.id)}><${State} of=${talk.waits ? "wait" : talk.open ? "work" : "idle"} /><span class="t">${talk.title || "New conversation"}</span><span class="num">${when(talk.last_at)}</span><span class="d">${[door(talk.door), talk.folder && folder(talk.folder), talk.sandbox !== "local" && talk.sandbox].filter(Boolean).join(" · ")}</span></a>`;
-          }) : html`<${Empty} icon="talk" title="No conversation yet">Begin one here, in the terminal or in a chat: all of them stand here.<//>`}
+          }) : html`<${Empty} icon="talk" title="No conversation yet">Begin one here, in the terminal or in a chat: all of them stand here.<//>`)}<//>
         ${got?.more && html`<button class="b bare" onClick=${() => read(got.more)}>Older ones</button>`}
       </div></section></div>`;
 }

@@ -2,9 +2,8 @@
 import { html, useState } from "../html.js";
 import { loggedIn, post, saidBy } from "../api.js";
 import { Act, Press, useBusy } from "../acts.js";
-import { Details, ListDetail, useAnswer } from "../list_detail.js";
+import { Details, ListDetail } from "../list_detail.js";
 import { make, passkeysWork } from "../passkeys.js";
-import { Empty } from "../states.js";
 import { toast } from "../toasts.js";
 import { withCode } from "../with_code.js";
 import { count, sentence, when } from "../words.js";
@@ -26,19 +25,20 @@ const rowsOf = (data) => [
 ];
 
 /** @param {{id: string}} props */
-export function Logins({ id }) {
-  const { data, error, again } = useAnswer("/api/logins");
-  const login = data?.logins.find((one) => one.id === id);
-  const passkey = data?.passkeys.find((one) => one.id === id);
-  const attempt = data?.attempts.find((one) => id === `attempt-${one.first}`);
-  return html`<${ListDetail} page="logins" title="Logins" sub="Who gets in" find="Find in logins" rows=${data ? rowsOf(data) : null} error=${error} again=${again} id=${id} empty=${html`<${Empty} icon="grants" title="Nobody">Nobody is logged in.<//>`}>
-    ${login && html`<div><h2>${browserIn(login.browser)}</h2><p>${login.id === data.here ? "It is the one that you look at." : "It can do here all that you can."}</p></div><div class="go"><${Act} path=${`/api/logins/${login.id}/end`} word="End this login" told="It is ended." again=${again} main=${login.id !== data.here} /><${Everywhere} /></div>
-      <section><h3>Details</h3><${Details} rows=${[["Since", when(login.since)], ["Last seen", when(login.seen)], ["Ends unused", when(login.until)], ["By", login.by], ["From", login.address], ["Browser", login.browser]]} /></section>`}
-    ${id === "password" && data && html`<div><h2>Password</h2><p>${data.password ? `It was set ${when(data.password)}. Only its hash is stored.` : "There is none."}</p></div><section><h3>Change it</h3><p>At a terminal of the machine where Angelia lives: <code>angelia web password</code>. It ends every login.</p></section>`}
+export const Logins = ({ id }) => html`<${ListDetail} page="logins" sub="Who gets in" id=${id} of=${rowsOf} row=${(one) => one}>${(_, again, data) => data && html`<${Detail} id=${id} data=${data} again=${again} />`}<//>`;
+
+/** @param {{id: string, data: any, again: () => void}} props */
+function Detail({ id, data, again }) {
+  const login = data.logins.find((one) => one.id === id);
+  const passkey = data.passkeys.find((one) => one.id === id);
+  const attempt = data.attempts.find((one) => id === `attempt-${one.first}`);
+  return html`${login && html`<div><h2>${browserIn(login.browser)}</h2><p>${login.id === data.here ? "It is the one that you look at." : "It can do here all that you can."}</p></div><div class="go"><${Act} path=${`/api/logins/${login.id}/end`} word="End this login" told="It is ended." again=${again} main=${login.id !== data.here} /><${Everywhere} /></div>
+      <${Details} rows=${[["Since", when(login.since)], ["Last seen", when(login.seen)], ["Ends unused", when(login.until)], ["By", login.by], ["From", login.address], ["Browser", login.browser]]} />`}
+    ${id === "password" && html`<div><h2>Password</h2><p>${data.password ? `It was set ${when(data.password)}. Only its hash is stored.` : "There is none."}</p></div><section><h3>Change it</h3><p>At a terminal of the machine where Angelia lives: <code>angelia web password</code>. It ends every login.</p></section>`}
     ${passkey && html`<div><h2>${passkey.name}</h2><p>It logs in at ${passkey.site}.</p></div><div class="go"><${Act} path=${`/api/passkeys/${passkey.id}/remove`} word="Remove it" told="Removed. It logs in nowhere." again=${again} main=${true} /></div>
-      <section><h3>Details</h3><${Details} rows=${[["Made", when(passkey.since)], ["Last used", passkey.used ? when(passkey.used) : "never"]]} /></section>`}
-    ${id === "new" && data && html`<${NewPasskey} site=${data.site} again=${again} />`}
-    ${attempt && html`<div><h2>${sentence(attempt.by)}</h2><p>${attempt.failed || "It let them in."}</p></div><section><h3>Details</h3><${Details} rows=${[["When", when(attempt.at)], ["Times in a row", String(attempt.times)], ["From", attempt.address], ["Browser", attempt.browser]]} /></section>`}<//>`;
+      <${Details} rows=${[["Made", when(passkey.since)], ["Last used", passkey.used ? when(passkey.used) : "never"]]} />`}
+    ${id === "new" && html`<${NewPasskey} site=${data.site} again=${again} />`}
+    ${attempt && html`<div><h2>${sentence(attempt.by)}</h2><p>${attempt.failed || "It let them in."}</p></div><${Details} rows=${[["When", when(attempt.at)], ["Times in a row", attempt.times], ["From", attempt.address], ["Browser", attempt.browser]]} />`}`;
 }
 
 function Everywhere() {

@@ -1,36 +1,21 @@
 // What was sent, and what became of it.
-import { html, useState } from "../html.js";
-import { get } from "../api.js";
-import { Details, ListDetail, Notice, Trail, useAnswer } from "../list_detail.js";
+import { html } from "../html.js";
+import { Answered, Details, ListDetail, Notice, Trail, mono, useAnswer } from "../list_detail.js";
 import { Again, FATES, receiver } from "../receipt_row.js";
 import { link } from "../route.js";
 import { parts } from "../rows.js";
-import { Empty, Failure, Skeleton } from "../states.js";
 import { second, sentence, size } from "../words.js";
 
 /** What it is, in a few words. @param {any} one */
 export const titleOf = (one) => one.files.join(", ") || one.words || "Message";
 
 /** @param {{id: string, rest: string}} props */
-export function Receipts({ id, rest }) {
-  const { data, error, again } = useAnswer("/api/receipts?limit=100");
-  const [older, setOlder] = useState(/** @type {any[]} */ ([]));
-  const [end, setEnd] = useState(false);
-  const all = data && [...data.receipts, ...older];
-  const more = async () => {
-    const page = await get(`/api/receipts?limit=100&before=${all.at(-1).place}`);
-    setOlder([...older, ...page.receipts]);
-    setEnd(page.receipts.length < 100);
-  };
-  const rows = all?.map((one) => {
+export const Receipts = ({ id, rest }) => html`<${ListDetail} page="receipts" sub="What was sent, and what became of it" most=${100} id=${id && `${id}/${rest}`} none="Nothing was sent yet" hint="Each answer and each file that goes to somebody has a receipt here."
+  row=${(one) => {
     const [state, word] = FATES[one.status] || FATES.queued;
     return { id: `${one.conversation}/${one.id}`, state, word, title: titleOf(one), line: `${receiver(one.to)} · ${word.toLowerCase()}${one.detail ? `: ${one.detail}` : ""}`, side: one.size ? size(one.size) : "", kind: state };
-  });
-  const key = id ? `${id}/${rest}` : "";
-  return html`<${ListDetail} page="receipts" title="Receipts" sub="What was sent, and what became of it" find="Find in receipts" rows=${rows || null} error=${error} again=${again} id=${key} more=${all?.length >= 100 && !end ? more : null}
-    filters=${[["failed", "Failed"], ["unknown", "Unknown"], ["way", "On its way"], ["arrived", "Arrived"]]}
-    empty=${html`<${Empty} icon="receipts" title="Nothing was sent yet">Each answer and each file that goes to somebody has a receipt here.<//>`}>${key && html`<${Receipt} conversation=${id} id=${rest} />`}<//>`;
-}
+  }}
+  filters=${[["failed", "Failed"], ["unknown", "Unknown"], ["way", "On its way"], ["arrived", "Arrived"]]}>${() => html`<${Receipt} conversation=${id} id=${rest} />`}<//>`;
 
 /** What one fact says of it: node, tone, word. @type {Record<string, (one: any) => [string, string, string]>} */
 const TRIES = {
@@ -47,17 +32,18 @@ const TRIES = {
 
 /** @param {{conversation: string, id: string}} props */
 function Receipt({ conversation, id }) {
-  const { data, error, again } = useAnswer(`/api/receipts/${encodeURIComponent(conversation)}/${encodeURIComponent(id)}`);
-  if (error) return html`<${Failure} error=${error} again=${again} />`;
-  if (!data) return html`<${Skeleton} />`;
-  const failed = data.status === "failed";
-  return html`<div><h2>${titleOf(data)}</h2><p>${[data.size ? size(data.size) : "", `to ${receiver(data.to)}`].filter(Boolean).join(", ")}</p></div>
-    ${failed ? html`<${Notice} tone="" icon="failed" title="It did not arrive.">${data.detail}<//>` : data.status === "unknown" ? html`<${Notice} tone="wait" icon="unknown" title="No word after sending.">It may have arrived. ${data.detail}<//>` : null}
-    ${data.again && html`<div class="go"><${Again} conversation=${conversation} delivery=${id} sure=${!data.tries.some((one) => one.status === "unknown")} main=${failed} rests=${data.status !== "failed" && data.status !== "unknown"} heard=${again} /></div>`}
-    <section><h3>What happened</h3><${Trail} steps=${data.tries.map((one) => {
-      const [node, state, word] = (TRIES[one.kind] || TRIES.DeliveryQueued)(one);
-      return { node, state, word, time: second(one.at), line: one.detail || one.why, side: `#${one.seq}` };
-    })} /></section>
-    <section><h3>What was sent</h3>${parts(data.parts, conversation)}</section>
-    <section><h3>Details</h3><${Details} rows=${[["Conversation", html`<a class="link" href=${link("c", conversation, data.seq)}>see it there</a>`], ["Receipt", html`<span class="mono">${id}</span>`], ["Came from", data.origin]]} /></section>`;
+  const told = useAnswer(`/api/receipts/${encodeURIComponent(conversation)}/${encodeURIComponent(id)}`);
+  return html`<${Answered} of=${told}>${(data, again) => {
+    const failed = data.status === "failed";
+    const unknown = data.status === "unknown";
+    return html`<div><h2>${titleOf(data)}</h2><p>${[data.size && size(data.size), `to ${receiver(data.to)}`].filter(Boolean).join(", ")}</p></div>
+      ${failed && html`<${Notice} tone="" icon="failed" title="It did not arrive.">${data.detail}<//>`}${unknown && html`<${Notice} tone="wait" icon="unknown" title="No word after sending.">It may have arrived. ${data.detail}<//>`}
+      ${data.again && html`<div class="go"><${Again} conversation=${conversation} delivery=${id} sure=${!data.tries.some((one) => one.status === "unknown")} main=${failed} rests=${!failed && !unknown} heard=${again} /></div>`}
+      <section><h3>What happened</h3><${Trail} steps=${data.tries.map((one) => {
+        const [node, state, word] = (TRIES[one.kind] || TRIES.DeliveryQueued)(one);
+        return { node, state, word, time: second(one.at), line: one.detail || one.why, side: `#${one.seq}` };
+      })} /></section>
+      <section><h3>What was sent</h3>${parts(data.parts, conversation)}</section>
+      <${Details} rows=${[["Conversation", html`<a class="link" href=${link("c", conversation, data.seq)}>see it there</a>`], ["Receipt", mono(id)], ["Came from", data.origin]]} />`;
+  }}<//>`;
 }

@@ -2,11 +2,10 @@
 import { html } from "../html.js";
 import { home } from "../home.js";
 import { Act } from "../acts.js";
-import { Details, ListDetail, Notice, Trail, useAnswer } from "../list_detail.js";
+import { Answered, Details, ListDetail, Notice, Trail, useAnswer } from "../list_detail.js";
 import { receiver } from "../receipt_row.js";
 import { link } from "../route.js";
 import { useSignal } from "../signal.js";
-import { Empty, Failure, Skeleton } from "../states.js";
 import { count, duration, sentence, when } from "../words.js";
 
 /** @param {any} given a rule for time, as it is stored */
@@ -16,13 +15,10 @@ export const scheduled = (one) => one.text.split("\n", 1)[0];
 
 /** @param {{id: string}} props */
 export function Schedule({ id }) {
-  const { data, error, again } = useAnswer("/api/schedules");
   const about = useSignal(home);
-  const rows = data?.schedules.map((one) => ({
-    id: one.id, state: one.state === "active" ? "next" : one.why ? "failed" : "idle", word: one.state, title: scheduled(one), line: [one.said || rule(one.when), `to ${receiver(one.to)}`].join(" · "), side: one.state === "active" ? one.next : one.state, group: sentence(one.state), kind: one.state,
-  }));
-  return html`<${ListDetail} page="schedule" title="Schedule" sub=${about?.zone ? `Times are in ${about.zone}` : ""} find="Find in the schedule" rows=${rows || null} error=${error} again=${again} id=${id}
-    filters=${[["active", "Active"], ["paused", "Paused"], ["ended", "Ended"]]} empty=${html`<${Empty} icon="schedule" title="Nothing is scheduled">Say in a conversation what should happen when: “every morning at 6:30, tell me the weather”.<//>`}>${id && html`<${One} id=${id} reread=${again} />`}<//>`;
+  return html`<${ListDetail} page="schedule" sub=${about?.zone && `Times are in ${about.zone}`} find="Find in the schedule" path="/api/schedules" of=${({ schedules }) => schedules} id=${id} none="Nothing is scheduled" hint="Say in a conversation what should happen when: “every morning at 6:30, tell me the weather”."
+    row=${(one) => ({ id: one.id, state: one.state === "active" ? "next" : one.why ? "failed" : "idle", word: one.state, title: scheduled(one), line: [one.said || rule(one.when), `to ${receiver(one.to)}`].join(" · "), side: one.state === "active" ? one.next : one.state, group: sentence(one.state), kind: one.state })}
+    filters=${[["active", "Active"], ["paused", "Paused"], ["ended", "Ended"]]}>${(_, reread) => html`<${One} id=${id} reread=${reread} />`}<//>`;
 }
 
 /** Node, tone and word of an occurrence. @param {any} one @returns {[string, string, string]} */
@@ -35,19 +31,19 @@ function occurred(one) {
 /** @param {{id: string, reread: () => void}} props */
 function One({ id, reread }) {
   const path = `/api/schedules/${encodeURIComponent(id)}`;
-  const { data, error, again } = useAnswer(path);
-  if (error) return html`<${Failure} error=${error} again=${again} />`;
-  if (!data) return html`<${Skeleton} />`;
-  const both = () => (again(), reread());
-  const running = data.state === "active";
-  const missed = data.occurrences.filter((one) => occurred(one)[1] === "wait").reduce((/** @type {number} */ sum, one) => sum + one.count, 0);
-  return html`<div><h2>${scheduled(data)}</h2><p>${sentence(data.said || rule(data.when))}, ${data.zone}. To ${receiver(data.to)}.</p></div>
-    ${missed > 0 && html`<${Notice} tone="wait" icon="missed" title=${`${count(missed, "occurrence")} ${missed === 1 ? "was" : "were"} missed.`}>Late ones are treated by the rule “${data.late}”.<//>`}
-    ${!running && data.why && html`<${Notice} tone="" icon="failed" title=${`It is ${data.state}.`}>${data.why}<//>`}
-    ${data.state !== "ended" && html`<div class="go"><${Act} path=${`${path}/run`} word="Run now" told="Begun. Its times stay as they are." again=${both} /><${Act} path=${`${path}/${running ? "pause" : "resume"}`} word=${running ? "Pause" : "Resume"} told=${running ? "Paused. Nothing runs until you resume it." : "It goes on."} again=${both} /><${Act} path=${`${path}/end`} word="End" told="Ended. Its occurrences stay." again=${both} bad=${true} /></div>`}
-    <section><h3>Every occurrence</h3><${Trail} steps=${[...(running ? [{ node: "next", state: "off", word: "Next", time: "", line: data.next }] : []), ...data.occurrences.map((one) => {
-      const [node, state, word] = occurred(one);
-      return { node, state, word, time: when(one.due), line: one.conversation ? html`<a class="link" href=${link("c", one.conversation, one.seq)}>see it in its conversation</a>` : one.why };
-    })]} /></section>
-    <section><h3>Details</h3><${Details} rows=${[["Says", data.text], ["Late runs", data.late], ["Model", data.model], ["By", data.by]]} /></section>`;
+  const told = useAnswer(path);
+  const both = () => (told.again(), reread());
+  return html`<${Answered} of=${told}>${(data) => {
+    const running = data.state === "active";
+    const missed = data.occurrences.filter((one) => occurred(one)[1] === "wait").reduce((/** @type {number} */ sum, one) => sum + one.count, 0);
+    return html`<div><h2>${scheduled(data)}</h2><p>${sentence(data.said || rule(data.when))}, ${data.zone}. To ${receiver(data.to)}.</p></div>
+      ${missed > 0 && html`<${Notice} tone="wait" icon="missed" title=${`${count(missed, "occurrence")} ${missed === 1 ? "was" : "were"} missed.`}>Late ones are treated by the rule “${data.late}”.<//>`}
+      ${!running && data.why && html`<${Notice} tone="" icon="failed" title=${`It is ${data.state}.`}>${data.why}<//>`}
+      ${data.state !== "ended" && html`<div class="go"><${Act} path=${`${path}/run`} word="Run now" told="Begun. Its times stay as they are." again=${both} /><${Act} path=${`${path}/${running ? "pause" : "resume"}`} word=${running ? "Pause" : "Resume"} told=${running ? "Paused. Nothing runs until you resume it." : "It goes on."} again=${both} /><${Act} path=${`${path}/end`} word="End" told="Ended. Its occurrences stay." again=${both} bad=${true} /></div>`}
+      <section><h3>Every occurrence</h3><${Trail} steps=${[...(running ? [{ node: "next", state: "off", word: "Next", time: "", line: data.next }] : []), ...data.occurrences.map((one) => {
+        const [node, state, word] = occurred(one);
+        return { node, state, word, time: when(one.due), line: one.conversation ? html`<a class="link" href=${link("c", one.conversation, one.seq)}>see it in its conversation</a>` : one.why };
+      })]} /></section>
+      <${Details} rows=${[["Says", data.text], ["Late runs", data.late], ["Model", data.model], ["By", data.by]]} />`;
+  }}<//>`;
 }

@@ -1,23 +1,18 @@
 // Settings, with where each comes from.
 import { html, useState } from "../html.js";
 import { Act } from "../acts.js";
-import { Details, ListDetail, useAnswer } from "../list_detail.js";
+import { Details, ListDetail, mono } from "../list_detail.js";
 import { link } from "../route.js";
-import { Empty } from "../states.js";
 import { MORE } from "../ways.js";
 
 /** @param {any} value */
 const shown = (value) => (value === "" || value === null ? "empty" : typeof value === "object" ? JSON.stringify(value) : String(value));
 
 /** @param {{id: string}} props */
-export function Settings({ id }) {
-  const { data, error, again } = useAnswer("/api/settings");
-  const rows = data?.settings.map((one) => ({ id: one.name, state: one.from === "default" ? "idle" : "done", word: one.from, title: one.name, line: shown(one.value), side: one.from, group: one.name.includes(".") ? one.name.split(".")[0] : "angelia", kind: one.from === "default" ? "default" : "own" }));
-  const setting = data?.settings.find((one) => one.name === id);
-  return html`<${ListDetail} page="settings" title="Settings" sub="With where each comes from" find="Find a setting" rows=${rows || null} error=${error} again=${again} id=${id} filters=${[["own", "Changed"]]} empty=${html`<${Empty} icon="settings" title="No settings">This server tells none.<//>`}
-    head=${html`<span class="wideonly pagesmore">${MORE.slice(0, -1).map(([page, , word]) => html`<a class="b bare" href=${link(page)}>${word}</a>`)}</span>`}>
-    ${setting && html`<div><h2 class="mono">${setting.name}</h2></div><section><h3>Details</h3><${Details} rows=${[["Value", html`<span class="mono">${shown(setting.value)}</span>`], ["Comes from", setting.from], ["File", html`<span class="mono">${data.file}</span>`], setting.next !== undefined && ["From the next start on", html`<span class="mono">${shown(setting.next)}</span>`]].filter(Boolean)} /></section><${Change} key=${setting.name} setting=${setting} again=${again} />`}<//>`;
-}
+export const Settings = ({ id }) => html`<${ListDetail} page="settings" sub="With where each comes from" find="Find a setting" id=${id} none="No settings" hint="This server tells none."
+  row=${(one) => ({ id: one.name, state: one.from === "default" ? "idle" : "done", word: one.from, title: one.name, line: shown(one.value), side: one.from, group: one.name.includes(".") ? one.name.split(".")[0] : "angelia", kind: one.from === "default" ? "default" : "own" })}
+  filters=${[["own", "Changed"]]} head=${html`<span class="wideonly pagesmore">${MORE.slice(0, -1).map(([page, , word]) => html`<a class="b bare" href=${link(page)}>${word}</a>`)}</span>`}>
+  ${(setting, again, data) => setting && html`<div><h2 class="mono">${setting.name}</h2></div><${Details} rows=${[["Value", mono(shown(setting.value))], ["Comes from", setting.from], ["File", mono(data.file)], ["From the next start on", setting.next !== undefined && mono(shown(setting.next))]]} /><${Change} key=${setting.name} setting=${setting} again=${again} />`}<//>`;
 
 /** @param {{setting: any, again: () => void}} props */
 function Change({ setting, again }) {

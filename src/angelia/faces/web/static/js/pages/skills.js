@@ -3,9 +3,8 @@ import { html, useState } from "../html.js";
 import { post, saidBy } from "../api.js";
 import { Diff } from "../calls.js";
 import { Act, Press, useBusy } from "../acts.js";
-import { Details, ListDetail, Notice, useAnswer } from "../list_detail.js";
+import { Answered, Details, ListDetail, Notice, mono, useAnswer } from "../list_detail.js";
 import { go, link } from "../route.js";
-import { Empty, Failure, Skeleton } from "../states.js";
 import { count, sentence, size, when } from "../words.js";
 import { withCode } from "../with_code.js";
 
@@ -14,20 +13,16 @@ const SKILL_STATES = { proposed: "wait", changed: "wait", new: "wait", pinned: "
 const ORDER = Object.keys(SKILL_STATES);
 
 /** @param {{id: string}} props */
-export function Skills({ id }) {
-  const { data, error, again } = useAnswer("/api/skills");
-  const rows = data?.skills.map((one) => ({ id: one.key, state: SKILL_STATES[one.state], word: one.said, title: one.name, line: one.does, group: sentence(one.state), kind: one.state }));
-  rows?.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
-  return html`<${ListDetail} page="skills" title="Skills" sub="Instructions in folders, used once you have seen them" find="Find in skills" rows=${rows || null} error=${error} again=${again} id=${id} empty=${html`<${Empty} icon="skills" title="No skills yet">angelia skills says where their folders lie.<//>`}>${id && html`<${Skill} id=${id} reread=${again} />`}<//>`;
-}
+export const Skills = ({ id }) => html`<${ListDetail} page="skills" sub="Instructions in folders, used once you have seen them" id=${id} none="No skills yet" hint="angelia skills says where their folders lie."
+  of=${({ skills }) => skills.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state))}
+  row=${(one) => ({ id: one.key, state: SKILL_STATES[one.state], word: one.said, title: one.name, line: one.does, group: sentence(one.state) })}>${(_, reread) => html`<${Skill} id=${id} reread=${reread} />`}<//>`;
 
 /** @param {{id: string, reread: () => void}} props */
 function Skill({ id, reread }) {
   const path = `/api/skills/${encodeURIComponent(id)}`;
   const { data: told, error, again } = useAnswer(path);
   const [read, setRead] = useState(/** @type {any} */ (null));
-  if (error) return html`<${Failure} error=${error} again=${again} />`;
-  if (!told) return html`<${Skeleton} />`;
+  if (!told || error) return html`<${Answered} of=${{ error, again }} />`;
   const data = told.unseen && read ? read : told;
   const { source } = data;
   const both = () => (setRead(null), source ? go("skills") : again(), reread());
@@ -40,7 +35,7 @@ function Skill({ id, reread }) {
     ${data.remarks.length > 0 && html`<${Notice} tone="" icon="failed" title="Look at this first.">${data.remarks.map((/** @type {string} */ words) => html`<span class="remark">${words}</span>`)}<//>`}
     ${data.files.map((/** @type {any} */ file) => html`<${Shown} key=${file.path} file=${file} />`)}
     <div class="go">${source ? html`${act("decline", "Do not keep it", "It is not kept. The conversation still holds it.", odd)}${act("pin", "Keep it and use it", "It is with your skills now, and may be used.", !odd)}` : away ? html`${act("decline", "Do not use it", "It is not used, and not asked about until it changes.")}<${Fetch} path=${`${path}/read`} got=${setRead} />` : data.unseen ? html`${act("decline", "Do not use it", "It is not used, and not asked about until it changes.", odd)}${act("pin", "Use it as it is now", "It may be used as it is now.", !odd)}` : data.state === "pinned" ? act("unpin", "Use it no more", "It is not used until you say so again.") : data.state === "declined" ? act("unpin", "Ask about it again", "It is new again.") : null}</div>
-    <section><h3>Details</h3><${Details} rows=${[["State", data.said], ["Of", data.of], ["Tools", data.allowed.join(", ")], ["Folder", html`<span class="mono">${data.path}</span>`], ["Version", html`<span class="mono">${data.digest.slice(0, 12)}</span>`]]} /></section>`;
+    <${Details} rows=${[["State", data.said], ["Of", data.of], ["Tools", data.allowed.join(", ")], ["Folder", mono(data.path)], ["Version", mono(data.digest.slice(0, 12))]]} />`;
 }
 
 /** Asks the server for its files; why they cannot be had stands beneath. @param {{path: string, got: (data: any) => void}} props */
