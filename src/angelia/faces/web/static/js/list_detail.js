@@ -16,7 +16,7 @@ export function useAnswer(path) {
   const [again, setAgain] = useState(0);
   const changed = useSignal(changes);
   useEffect(() => {
-    if (!path || !changed) return undefined;
+    if (!path || !changed) return;
     const stop = new AbortController();
     get(path, stop.signal).then(
       (data) => setGot({ path, data, error: null }),

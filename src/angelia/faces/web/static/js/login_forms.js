@@ -18,7 +18,7 @@ export function LoginForms({ error }) {
     post("/api/login/begin").then(setWays, (failed) => (setWays({ password: false, passkey: null }), setTrouble(failed)));
   }, []);
   useEffect(() => {
-    if (!until) return undefined;
+    if (!until) return;
     const timer = setTimeout(() => (setUntil(0), setTrouble(null)), until - Date.now());
     return () => clearTimeout(timer);
   }, [until]);

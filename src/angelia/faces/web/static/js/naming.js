@@ -32,7 +32,7 @@ export function Naming({ make, begun, from, field, done }) {
     done();
   };
   useLayoutEffect(() => {
-    if (!found.length) return undefined;
+    if (!found.length) return;
     /** @param {KeyboardEvent} event */
     const key = (event) => {
       const step = { ArrowDown: 1, ArrowUp: found.length - 1 }[event.key];

@@ -55,7 +55,7 @@ function OpenPalette() {
   const [found, setFound] = useState(/** @type {any[] | null} */ (null));
   useEffect(() => {
     setFound(null);
-    if (words.trim().length < 2) return undefined;
+    if (words.trim().length < 2) return;
     const stop = new AbortController();
     const timer = setTimeout(async () => {
       try {

@@ -5,7 +5,7 @@ import { useEffect, useState } from "./html.js";
 export function useSeconds(on) {
   const [, tick] = useState(0);
   useEffect(() => {
-    if (!on) return undefined;
+    if (!on) return;
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, [on]);

@@ -1,19 +1,16 @@
 // Times, sizes, money and durations in words.
 
-const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const SECOND = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const WEEKDAY = new Intl.DateTimeFormat("en-GB", { weekday: "short" });
-const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
-const LONG = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+/** @param {Intl.DateTimeFormatOptions} options */
+const format = (options) => new Intl.DateTimeFormat("en-GB", options).format;
+
+export const clock = format({ hour: "2-digit", minute: "2-digit" });
+export const second = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+export const weekday = format({ weekday: "short" });
+export const longDay = format({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
+const date = format({ day: "numeric", month: "short" });
+const dateAndYear = format({ day: "numeric", month: "short", year: "numeric" });
 const DAY = 86_400_000;
 
-/** @param {number} at */
-export const clock = (at) => CLOCK.format(at);
-/** @param {number} at */
-export const second = (at) => SECOND.format(at);
-/** @param {number} at */
-export const longDay = (at) => LONG.format(at);
 /** The day an instant falls on, comparable. @param {number} at */
 export const dayOf = (at) => new Date(at).setHours(0, 0, 0, 0);
 
@@ -24,8 +21,8 @@ const daysAway = (at, now) => Math.round((dayOf(at) - dayOf(now)) / DAY);
 export function when(at, now = Date.now()) {
   const away = daysAway(at, now);
   if (away === 0) return clock(at);
-  if (Math.abs(away) < 7) return `${WEEKDAY.format(at)} ${clock(at)}`;
-  return (new Date(at).getFullYear() === new Date(now).getFullYear() ? DATE : YEAR).format(at);
+  if (Math.abs(away) < 7) return `${weekday(at)} ${clock(at)}`;
+  return (new Date(at).getFullYear() === new Date(now).getFullYear() ? date : dateAndYear)(at);
 }
 
 /** The heading under which something of that day stands. @param {number} at @param {number} [now] */
@@ -34,11 +31,8 @@ export function dayName(at, now = Date.now()) {
   if (away === 0) return "Today";
   if (away === -1) return "Yesterday";
   if (away === 1) return "Tomorrow";
-  return LONG.format(at);
+  return longDay(at);
 }
-
-/** @param {number} at */
-export const weekday = (at) => WEEKDAY.format(at);
 
 /** Millionths of a dollar; a price that nobody knows is never nothing. @param {number | undefined} cost */
 export function money(cost) {

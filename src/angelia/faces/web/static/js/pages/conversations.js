@@ -32,7 +32,7 @@ export function Conversations({ id, rest }) {
     }
   };
   useEffect(() => {
-    if (!changed) return undefined;
+    if (!changed) return;
     const stop = new AbortController();
     const timer = setTimeout(() => void read("", stop.signal), words ? 150 : 0);
     return () => (clearTimeout(timer), stop.abort());

@@ -71,7 +71,7 @@ export function Live({ id }) {
   }, [id, tries]);
 
   useEffect(() => {
-    if (!view) return undefined;
+    if (!view) return;
     let shown = "";
     const stands = (/** @type {Around} */ state) => {
       if (state.shown !== shown) setFrame(null); // no page stands below another one's name
@@ -83,7 +83,7 @@ export function Live({ id }) {
 
   useEffect(() => {
     const part = screen.current;
-    if (!part || !mine) return undefined;
+    if (!part || !mine) return;
     const turn = (/** @type {WheelEvent} */ event) => hand.wheel(event);
     part.addEventListener("wheel", turn, { passive: false });
     return () => part.removeEventListener("wheel", turn);
