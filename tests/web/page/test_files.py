@@ -17,7 +17,7 @@ from tests.web.page.fake import STATIC
 
 HERE = Path(__file__).parent
 SOURCES = sorted(STATIC.glob("js/**/*.js"))
-FIRST, MOST = 50_200, 63_250
+FIRST, MOST = 50_100, 63_150
 LATER = ("rooms.js",)
 
 

@@ -30,6 +30,7 @@ from tests.web.page.test_files import SOURCES
         ("if (a) return b;\nelse throw new C(d);", "if(a)return b;else throw new C(d);"),
         ("let a = 1\nlet b\n(c)", "let a=1\nlet b\n(c)"),
         ("const a = () => {\n  b();\n}\nc()", "let a=()=>{b()}\nc()"),
+        ("a_1 = 10_000 + 0.5_0;", "a_1=10000+0.50;"),
         ("a = b + +c - -d;", "a=b+ +c- -d;"),
         ('\'a  // b\' + "c  /* d\\" */"', '\'a  // b\'+"c  /* d\\" */"'),
         ("const a = /[/\"'`]  x/g.test(b) / 2 / c;", "let a=/[/\"'`]  x/g.test(b)/2/c;"),

@@ -106,7 +106,7 @@ class _Squeeze:
             self._within.append(_Within(piece, self._last in _BEFORE_A_STATEMENT))
         self._needless = (piece == ";" and not self._led) or (piece == "," and self._last not in {",", "["})
         self._led = leads or piece == "else"
-        self._out.append(between + piece)
+        self._out.append(between + (piece.replace("_", "") if piece[0].isdigit() else piece))
         self._last, self._blank = piece, ""
         self._at += len(piece)
 

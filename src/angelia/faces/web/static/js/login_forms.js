@@ -59,7 +59,7 @@ export function LoginForms({ error }) {
     <${Press} busy=${busy === "link"} main=${!ways?.password && !passkey} word="Log in" /></form>`;
   return html`<main class="login" id="main"><div><${Icon} name="mark" cls="mark" /><h1>Log in</h1>
     <div role="alert">${trouble && html`<${Notice} tone="bad" icon="failed" title=${trouble.message}>${[trouble.why, trouble.then].filter(Boolean).join(" ")}<//>`}</div>
-    ${ways && html`${passkey && html`<${Press} busy=${busy === "passkey"} main=${true} word="Log in with a passkey" act=${byPasskey} />`}
+    ${ways && html`${passkey && html`<${Press} busy=${busy === "passkey"} main word="Log in with a passkey" act=${byPasskey} />`}
       ${passkey && ways.password && html`<p class="or">or</p>`}
       ${ways.password && html`<${Password} submit=${byPassword} busy=${busy === "password"} waits=${until > 0} main=${!passkey} />`}
       ${passkey || ways.password ? html`<details><summary>With a link instead</summary>${link}</details>` : link}`}</div></main>`;

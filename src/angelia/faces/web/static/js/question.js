@@ -110,7 +110,7 @@ export function Ask({ question, number, of, conversation }) {
   };
   const choice = question.asks === "choice";
   return html`<section class=${names("ask", folded && "folded")} tabindex="-1" ref=${box} aria-label=${`Waits for you: ${question.question}`} data-read=${read ? "yes" : null} onKeyDown=${keys}>
-    <div class="q"><${State} of="wait" shown=${true} />${of > 1 && html`<span>${number} of ${of}</span>`}<strong>${question.question}</strong><span class="end">asked ${second(question.at)}</span>
+    <div class="q"><${State} of="wait" shown />${of > 1 && html`<span>${number} of ${of}</span>`}<strong>${question.question}</strong><span class="end">asked ${second(question.at)}</span>
       <button class="b" aria-expanded=${!folded} aria-label=${folded ? "Unfold the question" : "Fold the question; it stays"} onClick=${() => setFolded(!folded)}><${Icon} name="chevron" /></button></div>
     <div class="in" ref=${inner} tabindex="-1"><div><h2>${question.question}</h2>${question.why && html`<p>${question.why}</p>`}</div>${question.picture && html`<p><a class="b" href=${link("live", conversation)}>Act in the page</a></p><${Media} id=${conversation} file=${question.picture} />`}<${Whole} question=${question} />${!choice && html`<${Facts} question=${question} />`}</div>
     ${lost && html`<p class="cannot">No connection: answering waits until there is one.</p>`}

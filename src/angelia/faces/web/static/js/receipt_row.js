@@ -21,7 +21,7 @@ export function ReceiptRow({ queued, settled, reached, id }) {
   const about = settled?.status === "unknown" ? "No word after sending. It may have arrived." : doubtful ? settled.detail : [file && size(file.size), `to ${receiver(queued.to)}`].filter(Boolean).join(" · ");
   const words = queued.parts?.find((part) => part.text)?.text || "Message";
   return html`${file?.media === "image" && html`<${Media} id=${id} file=${file} />`}<div class="receipt"><${Icon} name="file" /><div><p>${file?.name || words}</p><p>${about}</p></div>
-    <div class="fates"><${State} of=${state} word=${`${reached?.status === "read" ? "Read" : word}${settled ? ` ${clock((reached || settled).at)}` : ""}`} shown=${true} />${doubtful && html`<${Again} conversation=${id} delivery=${queued.id} sure=${settled.status === "failed"} rests=${rests} />`}</div></div>`;
+    <div class="fates"><${State} of=${state} word=${`${reached?.status === "read" ? "Read" : word}${settled ? ` ${clock((reached || settled).at)}` : ""}`} shown />${doubtful && html`<${Again} conversation=${id} delivery=${queued.id} sure=${settled.status === "failed"} rests=${rests} />`}</div></div>`;
 }
 
 /** Sends a delivery once more (where it may have arrived, it asks first), or lets it be. @param {{conversation: string, delivery: string, sure: boolean, main?: boolean, rests?: boolean, heard?: () => void}} props */

@@ -49,8 +49,8 @@ export function Talk({ id, seq }) {
     if (state?.title) document.title = `${state.title} · Angelia`;
   }, [state?.title]);
 
-  if (trouble && !ready) return html`<${Top} title="Conversation" back=${true} /><${Failure} error=${trouble} again=${() => location.reload()} />`;
-  if (!state) return html`<${Top} title="" back=${true} /><${Skeleton} />`;
+  if (trouble && !ready) return html`<${Top} title="Conversation" back /><${Failure} error=${trouble} again=${() => location.reload()} />`;
+  if (!state) return html`<${Top} title="" back /><${Skeleton} />`;
   const { questions = [], turn = {} } = state;
   const { items, step } = log.fold;
   const plan = state.plan?.map((one) => ({ text: one.text, status: one.state })) || log.fold.plan;
@@ -58,7 +58,7 @@ export function Talk({ id, seq }) {
   const writing = log.live.text || log.live.thinking;
   const tail = html`${letters.map((letter) => html`<${Unsent} key=${`said:${letter.key}`} letter=${letter} />`)}
     ${writing ? html`<${LiveRow} key="live" live=${log.live} />` : turn.program?.length ? html`<${Elsewhere} key="elsewhere" id=${id} tools=${turn.program} />` : turn.open && !questions.length ? html`<li class="live" key="live"><span class="node live"></span><div><p class="doing"><span class="dot live"></span>${doing || "At work"}</p></div></li>` : null}`;
-  return html`<${Top} title=${state.title || "New conversation"} sub=${sub} back=${true}>${turn.open && [...log.fold.calls.values()].some(({ call }) => call.name.startsWith("browser_")) && html`<a class="b" href=${link("live", id)}>Watch the browser</a>`}<//>
+  return html`<${Top} title=${state.title || "New conversation"} sub=${sub} back>${turn.open && [...log.fold.calls.values()].some(({ call }) => call.name.startsWith("browser_")) && html`<a class="b" href=${link("live", id)}>Watch the browser</a>`}<//>
     <${Strip} id=${id} state=${state} plan=${plan} step=${step} doing=${doing} />
     <div class="talk"><div class="stream">
       <${VirtualList} hold=${list} items=${items} version=${version} label="Conversation" tail=${tail} older=${log.before ? () => log.older() : null}
@@ -111,6 +111,6 @@ export function NewTalk() {
       return "";
     }
   };
-  return html`<${Top} title="New conversation" sub=${folder(here)} back=${true} /><div class="talk alone"><div class="stream"><div class="roll fill"><${Empty} icon="talk" title="Nothing said yet">Write below. It is in the log from its first message on.<//></div>
+  return html`<${Top} title="New conversation" sub=${folder(here)} back /><div class="talk alone"><div class="stream"><div class="roll fill"><${Empty} icon="talk" title="Nothing said yet">Write below. It is in the log from its first message on.<//></div>
     <div class="dock"><div class="dockin"><${Composer} id="new" turn=${false} mode="" waiting=${false} sent=${() => {}} instead=${null} begin=${begin} make=${make} /></div></div></div></div>`;
 }

@@ -35,7 +35,7 @@ function Detail({ id, data, again }) {
   return html`${login && html`<div><h2>${browserIn(login.browser)}</h2><p>${login.id === data.here ? "It is the one that you look at." : "It can do here all that you can."}</p></div><div class="go"><${Act} path=${`/api/logins/${login.id}/end`} word="End this login" told="It is ended." again=${again} main=${login.id !== data.here} /><${Everywhere} /></div>
       <${Details} rows=${[["Since", when(login.since)], ["Last seen", when(login.seen)], ["Ends unused", when(login.until)], ["By", login.by], ["From", login.address], ["Browser", login.browser]]} />`}
     ${id === "password" && html`<div><h2>Password</h2><p>${data.password ? `It was set ${when(data.password)}. Only its hash is stored.` : "There is none."}</p></div><section><h3>Change it</h3><p>At a terminal of the machine where Angelia lives: <code>angelia web password</code>. It ends every login.</p></section>`}
-    ${passkey && html`<div><h2>${passkey.name}</h2><p>It logs in at ${passkey.site}.</p></div><div class="go"><${Act} path=${`/api/passkeys/${passkey.id}/remove`} word="Remove it" told="Removed. It logs in nowhere." again=${again} main=${true} /></div>
+    ${passkey && html`<div><h2>${passkey.name}</h2><p>It logs in at ${passkey.site}.</p></div><div class="go"><${Act} path=${`/api/passkeys/${passkey.id}/remove`} word="Remove it" told="Removed. It logs in nowhere." again=${again} main /></div>
       <${Details} rows=${[["Made", when(passkey.since)], ["Last used", passkey.used ? when(passkey.used) : "never"]]} />`}
     ${id === "new" && html`<${NewPasskey} site=${data.site} again=${again} />`}
     ${attempt && html`<div><h2>${sentence(attempt.by)}</h2><p>${attempt.failed || "It let them in."}</p></div><${Details} rows=${[["When", when(attempt.at)], ["Times in a row", attempt.times], ["From", attempt.address], ["Browser", attempt.browser]]} />`}`;
@@ -74,5 +74,5 @@ function NewPasskey({ site, again }) {
   return html`<div><h2>New passkey</h2><p>${cannot || `It will log in at ${site}: with this device, or with a key that you plug in.`}</p></div>
     ${!cannot && html`<section><form class="change" onSubmit=${keep}><label class="lab" for="passkey-name">What you call it</label><input id="passkey-name" name="name" class="field" maxlength="60" autocomplete="off" required placeholder="My phone" />
       <div role="alert">${trouble && html`<p class="cannot">${withCode(saidBy(trouble))}</p>`}</div>
-      <p class="acts"><${Press} busy=${busy} word="Make a passkey" main=${true} /></p></form></section>`}`;
+      <p class="acts"><${Press} busy=${busy} word="Make a passkey" main /></p></form></section>`}`;
 }

@@ -56,14 +56,14 @@ function Waiting({ question }) {
 function Running({ talk }) {
   const spent = talk.spent ?? 0;
   return html`<li><${State} of=${talk.waits ? "wait" : "work"} /><div><a href=${link("c", talk.id)}>${talk.title || "New conversation"}</a><p class="what">${talk.waits ? "waits for you" : `at work; last heard ${when(talk.last_at)}`}</p></div>
-    <div class="cash num">${talk.spent !== undefined && html`<span><span>${spentOf(spent, talk.cap || 0)}</span></span>${talk.cap > 0 && html`<${Bar} part=${spent} whole=${talk.cap} label=${`${spentOf(spent, talk.cap)} spent`} live=${true} />`}`}</div><button class="b bare" onClick=${() => stopTurn(talk.id)}><${Icon} name="stop" /><span>Stop</span></button></li>`;
+    <div class="cash num">${talk.spent !== undefined && html`<span><span>${spentOf(spent, talk.cap || 0)}</span></span>${talk.cap > 0 && html`<${Bar} part=${spent} whole=${talk.cap} label=${`${spentOf(spent, talk.cap)} spent`} live />`}`}</div><button class="b bare" onClick=${() => stopTurn(talk.id)}><${Icon} name="stop" /><span>Stop</span></button></li>`;
 }
 
 /** @param {{about: any, usage: any}} props */
 function Money({ about, usage }) {
   const { cost, unpriced } = about.spent_today;
   const cap = about.day_cost;
-  return html`<section class="part money" aria-labelledby="m"><h2 id="m">Money today <a href=${link("usage")}>Usage</a></h2><p class="fig">${money(cost)} ${cap > 0 && html`<small>of ${money(cap)}</small>`}</p>${cap > 0 && html`<${Bar} part=${Math.max(cost, 0)} whole=${cap} label=${`${money(cost)} of ${money(cap)} spent today`} big=${true} />`}
+  return html`<section class="part money" aria-labelledby="m"><h2 id="m">Money today <a href=${link("usage")}>Usage</a></h2><p class="fig">${money(cost)} ${cap > 0 && html`<small>of ${money(cap)}</small>`}</p>${cap > 0 && html`<${Bar} part=${Math.max(cost, 0)} whole=${cap} label=${`${money(cost)} of ${money(cap)} spent today`} big />`}
     ${unpriced > 0 && html`<p class="besides">${count(unpriced, "request")} without a known price.</p>`}
     ${usage?.days?.length > 0 && html`<div class="kv">${together(usage.days.filter((one) => one.day === usage.days.at(-1).day), "model").slice(0, 4).map((one) => html`<div><span>${one.model.replace(/^[^:]+:/, "")}</span><b>${paid(one)}</b></div>`)}</div>`}${usage?.days?.length > 0 && html`<${Days} days=${together(usage.days, "day").slice(-7)} />`}</section>`;
 }

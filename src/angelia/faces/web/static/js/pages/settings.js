@@ -21,5 +21,5 @@ function Change({ setting, again }) {
   const body = { name: setting.name, value };
   const told = "It is in the file, and holds from the next start on.";
   return html`<section><h3>Change it</h3><form class="change" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}><label class="sr" for="setting-value">Value of ${setting.name}</label><input id="setting-value" class="field mono" value=${value} onInput=${(/** @type {any} */ event) => setValue(event.target.value)} />
-    <p class="acts"><${Act} path="/api/settings" word="Write it to the file" told=${told} again=${again} main=${true} body=${body} /><${Act} path="/api/settings" word="Take it out" told="It is taken out of the file: what is usual holds from the next start on." again=${again} body=${{ name: setting.name, value: null }} /></p></form></section>`;
+    <p class="acts"><${Act} path="/api/settings" word="Write it to the file" told=${told} again=${again} main body=${body} /><${Act} path="/api/settings" word="Take it out" told="It is taken out of the file: what is usual holds from the next start on." again=${again} body=${{ name: setting.name, value: null }} /></p></form></section>`;
 }

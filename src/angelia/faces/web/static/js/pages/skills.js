@@ -43,7 +43,7 @@ function Fetch({ path, got }) {
   const [busy, once] = useBusy();
   const [trouble, setTrouble] = useState(/** @type {any} */ (null));
   const read = () => once(() => (setTrouble(null), post(path).then(got, setTrouble)));
-  return html`<${Press} busy=${busy} word="Read its files" act=${read} main=${true} />${trouble && html`<p class="cannot" role="alert">${withCode(saidBy(trouble))}</p>`}`;
+  return html`<${Press} busy=${busy} word="Read its files" act=${read} main />${trouble && html`<p class="cannot" role="alert">${withCode(saidBy(trouble))}</p>`}`;
 }
 
 /** @type {Record<string, string>} */
@@ -51,7 +51,7 @@ const CHANGES = { same: "as you saw it", new: "new", gone: "gone", changed: "cha
 
 /** A file whole, or as it differs from what was seen. @param {{file: any}} props */
 function Shown({ file }) {
-  if (file.diff) return html`<${Diff} diff=${file.diff} whole=${true} />`;
+  if (file.diff) return html`<${Diff} diff=${file.diff} whole />`;
   const about = [CHANGES[file.state], file.size !== undefined && size(file.size), file.executable && "may be executed"].filter(Boolean).join(" · ");
   const inside = file.text ?? (file.sha256 && file.state !== "same" ? `No text. SHA-256 ${file.sha256}` : null);
   return html`<div class="box"><header><span class="mono">${file.path}</span><span class="num">${about}</span></header>${inside !== null && html`<pre class="code whole" tabindex="0" role="region" aria-label=${file.path}>${inside}</pre>`}</div>`;

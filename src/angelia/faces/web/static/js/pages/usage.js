@@ -13,7 +13,7 @@ export function Usage() {
     const byDay = together(data.days, "day");
     const sum = data.days.reduce((all, one) => ({ cost: all.cost + one.cost, unpriced: all.unpriced + one.unpriced }), { cost: 0, unpriced: 0 });
     return html`<div class="wrap one"><div class="head"><h2>${paid(sum)} in ${days} days</h2><${Choice} label="Days" among=${[7, 30, 90].map((n) => [n, `${n} days`])} chosen=${days} choose=${setDays} /></div>
-    ${byDay.length > 1 && html`<section class="part money"><${Days} days=${byDay} many=${true} /></section>`}
+    ${byDay.length > 1 && html`<section class="part money"><${Days} days=${byDay} many /></section>`}
     <section class="part"><h2>By model</h2><${Table} name="Costs by model" rows=${together(data.days, "model").map((one) => [one.model, one])} /></section>
     <section class="part"><h2>By conversation</h2><${Table} name="Costs by conversation" rows=${data.conversations.map((one) => [html`<a class="link" href=${link("c", one.conversation)}>${one.title || "New conversation"}</a>`, one])} /></section>
     <section class="part"><h2>By day</h2><${Table} name="Costs by day" rows=${byDay.toReversed().map((one) => [dayName(one.day), one])} /></section></div>`;
