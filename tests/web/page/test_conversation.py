@@ -410,6 +410,16 @@ def test_the_code_in_the_link_becomes_a_cookie_and_leaves_the_address(
     leave(page)
 
 
+def test_what_is_a_string_in_code_has_its_colour_and_is_not_struck_out(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    code = ["pre", {"lang": "python"}, ["open(", ["s", {}, ['"a.csv"']], ")"]]
+    page = _talk(chrome, fake, address, [reply(1, [code, ["p", {}, [["s", {}, ["gone"]]]]])])
+    assert page.locator(".log .code .s").all_inner_texts() == ['"a.csv"']
+    assert page.locator(".log s").all_inner_texts() == ["gone"]
+    leave(page)
+
+
 def test_who_does_not_look_is_told_outside_of_the_page(chrome: Browser, fake: FakeServer, address: str) -> None:
     """Only where they allowed it, and only when more waits than before."""
     page = visit(chrome, f"{address}/#/keys", permissions=["notifications"])

@@ -5,7 +5,6 @@ import { say } from "./toasts.js";
 
 /** @typedef {string | [string, Record<string, any>, any[]?]} Node */
 
-const COLOURS = new Set(["k", "s", "n", "f", "c"]);
 const PLAIN = new Set(["p", "ul", "ol", "blockquote", "em", "strong", "s", "hr", "br", "thead", "tbody", "tr"]);
 const HEADINGS = { h1: "h3", h2: "h3", h3: "h4", h4: "h5", h5: "h6", h6: "h6" };
 /** Of MathML: what the server makes of a formula. */
@@ -27,8 +26,7 @@ function element(node) {
   if (name in HEADINGS) return html`<${HEADINGS[/** @type {keyof typeof HEADINGS} */ (name)]}>${children()}<//>`;
   if (name === "code") return html`<code>${children()}</code>`;
   if (name === "li") return html`<li>${given.task && html`<span class="task"><${Icon} name=${given.task === "done" ? "done" : "idle"} /><span class="sr">${given.task === "done" ? "Done: " : "Open: "}</span></span>`}${children()}</li>`;
-  if (name === "pre") return html`<${Code} lang=${given.lang || ""} text=${wordsOf(node)}>${children()}<//>`;
-  if (COLOURS.has(name)) return html`<span class=${name}>${children()}</span>`;
+  if (name === "pre") return html`<${Code} lang=${given.lang || ""} text=${wordsOf(node)}>${inside.map(coloured)}<//>`;
   if (name === "a") {
     const words = inside.length ? children() : given.href;
     return LINKS.test(given.href || "") ? html`<a class="link" href=${given.href} target="_blank" rel="noopener noreferrer">${words}</a>` : html`<span>${words}</span>`;
@@ -41,6 +39,9 @@ function element(node) {
   if (name === "math") return html`<code class=${given.block ? "tex block" : "tex"} aria-label="Formula in TeX">${inside.map(wordsOf).join("")}</code>`;
   return wordsOf(node);
 }
+
+/** A piece of code: what kind it is of says its colour. @param {Node} node */
+const coloured = (node) => (typeof node === "string" ? node : html`<span class=${node[0]}>${wordsOf(node)}</span>`);
 
 /** Copies, and says that it copied. @param {{text: () => string}} props */
 export function Copy({ text }) {
