@@ -159,8 +159,8 @@ export function Composer({ id, turn, mode, waiting, sent, instead, begin, make =
       <input type="file" multiple hidden ref=${picker} onChange=${(e) => (void take([...e.target.files]), (e.target.value = ""))} />
       <button class="b bare sq" aria-label="Attach files" onClick=${() => picker.current?.click()}><${Icon} name="clip" /></button>
       <${Recorder} take=${(/** @type {Blob} */ blob) => take([blob], `voice.${blob.type.includes("mp4") ? "m4a" : blob.type.includes("ogg") ? "ogg" : "webm"}`)} />
-      ${mode && html`<span class="menuhome"><button class="b bare" aria-haspopup="true" aria-expanded=${choosing} aria-label=${`Mode: ${mode}`} onClick=${() => setChoosing(!choosing)}>${mode}</button>
-        ${choosing && html`<div class="menu" role="group" aria-label="Mode" onKeyDown=${(e) => e.key === "Escape" && (e.stopPropagation(), setChoosing(false))}>${MODES.map(([name, what]) => html`<button aria-pressed=${name === mode} onClick=${() => setMode(name)}><b>${name}</b><span>${what}</span></button>`)}</div>`}</span>`}
+      ${mode && html`<span class="menuhome" onKeyDown=${(e) => choosing && e.key === "Escape" && (e.stopPropagation(), setChoosing(false))}><button class="b bare" aria-haspopup="true" aria-expanded=${choosing} aria-label=${`Mode: ${mode}`} onClick=${() => setChoosing(!choosing)}>${mode}</button>
+        ${choosing && html`<div class="menu" role="group" aria-label="Mode">${MODES.map(([name, what]) => html`<button aria-pressed=${name === mode} onClick=${() => setMode(name)}><b>${name}</b><span>${what}</span></button>`)}</div>`}</span>`}
       <span class="hint">${turn ? "Enter sends · Ctrl Enter after this turn" : "Enter sends · Shift Enter for a line"}</span>
       ${turn && html`<button class="b stop" aria-label="Stop this turn" onClick=${() => stopTurn(id)}><${Icon} name="stop" />Stop</button>`}
       <button class="b main sq sendbutton" aria-label="Send" onClick=${() => send("steer")}><${Icon} name="send" /></button>

@@ -69,8 +69,8 @@ export function ListDetail({ page, sub = "", find = `Find in ${page}`, path = `/
       <article class="detail" tabindex="0" aria-label="Detail" key=${id}>${id ? html`<a class="b bare back" href=${link(page)}><${Icon} name="back" />${title}</a>${children(all?.find((_, at) => rows[at].id === id), again, data)}` : rows.length > 0 && html`<p class="hint">Choose one on the left.</p>`}</article></div>`;
 }
 
-/** A name or a path as it is written. @param {string} text */
-export const mono = (text) => html`<span class="mono">${text}</span>`;
+/** A name or a path as it is written, if there is one. @param {string} text */
+export const mono = (text) => text && html`<span class="mono">${text}</span>`;
 
 /** Facts of a detail, by name, as far as there are any. @param {{rows: [string, any][]}} props */
 export const Details = ({ rows }) => html`<section><h3>Details</h3><dl class="f2">${rows.filter(([, value]) => value || value === 0).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>`;
