@@ -114,11 +114,12 @@ class _Squeeze:
         within = self._within[-1]
         if self._last == ";" and within.declares:
             self._out[-1] = self._last = ","
-            self._at += len(word)
         else:
             self._out.append(f"{self._between('l')}let")
-            self._last, self._blank, self._needless, self._led = "let", "", False, False
-            self._at += len(word)
+            self._last = "let"
+        self._at += len(word)
+        self._blank = ""
+        self._needless = self._led = False
         within.declares = within.bracket == "{"
 
     def _close(self, bracket: str) -> bool:
