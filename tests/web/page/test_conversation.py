@@ -410,47 +410,6 @@ def test_the_code_in_the_link_becomes_a_cookie_and_leaves_the_address(
     leave(page)
 
 
-def test_the_choice_of_a_mode_is_within_the_window_and_left_by_escape(
-    chrome: Browser, fake: FakeServer, address: str
-) -> None:
-    """From its button, too, where the focus is when it opens; the turn goes on, and nothing is said of it."""
-    page = _talk(chrome, fake, address, [said(1, "Count.")], width=320, height=640)
-    page.get_by_role("button", name="Mode: edit").click()
-    menu = page.get_by_role("group", name="Mode")
-    box = menu.bounding_box()
-    assert box
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= 320
-    page.keyboard.press("Escape")
-    expect(menu).to_have_count(0)
-    expect(page.locator(".toast")).to_have_count(0)
-    leave(page)
-
-
-def test_what_is_said_when_the_line_is_lost_fits_a_phone(chrome: Browser, fake: FakeServer, address: str) -> None:
-    """Beside a question that waits: where one writes stays in view, and it is the question that scrolls."""
-    page = _talk(chrome, fake, address, [said(1, "Count.")], questions=[QUESTION], width=320, height=640)
-    page.wait_for_selector(".ask")
-    fake.away = True
-    fake.cut()
-    for name in ("Try now", "Send"):
-        box = page.get_by_role("button", name=name, exact=True).bounding_box()
-        assert box
-        assert box["x"] + box["width"] <= 320
-        assert box["y"] + box["height"] <= 640
-    leave(page)
-
-
-def test_what_is_a_string_in_code_has_its_colour_and_is_not_struck_out(
-    chrome: Browser, fake: FakeServer, address: str
-) -> None:
-    code = ["pre", {"lang": "python"}, ["open(", ["s", {}, ['"a.csv"']], ")"]]
-    page = _talk(chrome, fake, address, [reply(1, [code, ["p", {}, [["s", {}, ["gone"]]]]])])
-    assert page.locator(".log .code .s").all_inner_texts() == ['"a.csv"']
-    assert page.locator(".log s").all_inner_texts() == ["gone"]
-    leave(page)
-
-
 def test_who_does_not_look_is_told_outside_of_the_page(chrome: Browser, fake: FakeServer, address: str) -> None:
     """Only where they allowed it, and only when more waits than before."""
     page = visit(chrome, f"{address}/#/keys", permissions=["notifications"])

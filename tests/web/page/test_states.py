@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.examples import TIMES
 from tests.web.page.fake import FakeServer
-from tests.web.page.garden import CHART, SECOND, TALK, said, state
+from tests.web.page.garden import CHART, SECOND, TALK, reply, said, state
 from tests.web.page.visits import axe, barriers, leave, visit, wider_than_its_window
 
 pytestmark = [pytest.mark.real("chromium"), pytest.mark.real("npm"), pytest.mark.slow]
@@ -134,6 +134,18 @@ def test_a_choice_and_an_ended_turn_have_no_barrier(chrome: Browser, fake: FakeS
     _look(page, source, "choice", 320)
     page.get_by_role("button", name="The north bed").wait_for()
     expect(page.get_by_role("button", name="Take back this message")).to_be_attached()
+    leave(page)
+
+
+def test_what_is_a_string_in_code_has_its_colour_and_is_not_struck_out(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    code = ["pre", {"lang": "python"}, ["open(", ["s", {}, ['"a.csv"']], ")"]]
+    fake.entries[TALK] = [reply(1, [code, ["p", {}, [["s", {}, ["gone"]]]]])]
+    page = visit(chrome, f"{address}/#/c/{TALK}", reduced_motion="reduce")
+    page.wait_for_selector(".log s")
+    assert page.locator(".log .code .s").all_inner_texts() == ['"a.csv"']
+    assert page.locator(".log s").all_inner_texts() == ["gone"]
     leave(page)
 
 
