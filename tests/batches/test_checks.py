@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from angelia.core.entry import Checked
+from angelia.service.batches.check_process import CheckProcesses
+from angelia.service.batches.checks import CheckedWork, checked
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.steps import Step, call, say
 from tests.batches.runs import by_task, ran, tasks_of, two_steps
@@ -12,7 +15,7 @@ from tests.batches.runs import by_task, ran, tasks_of, two_steps
 pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
 
 CHECKS = """
-import os, sys, time
+import asyncio, os, sys, time
 
 
 async def check(context):
@@ -87,7 +90,42 @@ async def deletes(context):
 async def forks(context):
     context.answer = "mine"
     return (await context.run("exit 3")).status == 3
+
+
+async def gives_up(context):
+    try:
+        await asyncio.wait_for(context.run("touch begun; sleep 600; echo late"), 0.5)
+    except TimeoutError:
+        return await context.read("answer.txt") == "gives_up", "another reply came"
+
+
+async def asks_at_once(context):
+    replies = await asyncio.gather(*(context.run(f"echo {number}") for number in range(5)))
+    return [int(one.output) for one in replies] == [0, 1, 2, 3, 4]
+
+
+async def leaves_asking(context):
+    asyncio.create_task(context.run("sleep 600"))
+    asyncio.create_task(context.run("sleep 600"))
+    await context.list()
+    return True
+
+
+async def stops_itself(context):
+    raise asyncio.CancelledError
+
+
+async def says_much(context):
+    return 10**30, chr(0xDCFF)
 """
+ASKED_WRONG = {
+    "word": ("run(['ls', 5])", "got `int` - at `$.argv[1]`"),
+    "seconds": ("run('true', seconds='5')", "got `str` - at `$.seconds`"),
+    "nothing": ("run([])", "without a word"),
+    "bytes": ("write('made.txt', 5)", "got `int` - at `$.data`"),
+    "sent": ("save(SentDelivery(9, 'a', 'b', 1), 'a')", "so many were sent: 0"),
+}
+"""What no check can mean, by the name of its task, and what it is told."""
 WANTED = {
     "good": ("passed", "all of it"),
     "says_no": ("failed", "it is not so"),
@@ -102,6 +140,11 @@ WANTED = {
     "floods": ("flooded", "10 MB"),
     "deletes": ("failed", "answer.txt"),
     "forks": ("passed", ""),
+    "gives_up": ("passed", ""),
+    "asks_at_once": ("passed", ""),
+    "leaves_asking": ("passed", ""),
+    "stops_itself": ("crashed", "CancelledError"),
+    "says_much": ("unclear", "1" + 30 * "0"),
 }
 
 
@@ -134,6 +177,48 @@ def _ours(pid: str, folder: Path) -> bool:
         return ours and int(pid) != os.getpid() and b"tests.nursery" not in Path("/proc", pid, "cmdline").read_bytes()
     except OSError:
         return False
+
+
+async def test_what_a_check_cannot_mean_is_told_to_it_and_spoils_no_other(tmp_path: Path) -> None:
+    (tmp_path / "check.py").write_text(
+        "from angelia.service.batches.check_context import SentDelivery\n"
+        "async def check(context):\n"
+        "    return await eval('context.' + context.data['asked'])\n"
+    )
+    rows = ({"id": name, "data": {"asked": asked}} for name, (asked, _) in ASKED_WRONG.items())
+    runner, _ = await ran(tmp_path, tasks_of(tmp_path, *rows, check=str(tmp_path / "check.py")))
+    found = by_task(runner)
+    assert {name: one.outcome for name, one in found.items()} == dict.fromkeys(ASKED_WRONG, "crashed")
+    assert {name: why for name, (_, why) in ASKED_WRONG.items() if why not in found[name].why} == {}
+
+
+async def test_a_check_that_cannot_be_started_leaves_its_trial_and_no_descriptor(tmp_path: Path) -> None:
+    (there := tmp_path / "there").mkdir()
+    (there / "check.py").write_text("async def check(context):\n    return True\n")
+    tasks = tasks_of(tmp_path, {"id": "a"}, {"id": "b"}, check=str(there / "check.py"))
+    (there / "check.py").unlink()
+    there.rmdir()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    runner, _ = await ran(tmp_path, tasks)
+    assert [why for why in runner.left.values() if "cannot be started: No such file" in why] == [*runner.left.values()]
+    assert len(runner.left) == 2
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+async def test_a_fault_at_one_trial_is_told_there_and_ends_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def faulty(work: CheckedWork, processes: CheckProcesses) -> Checked:
+        if work.trial.task.id == "b":
+            raise LookupError("nobody foresaw it")
+        return await checked(work, processes)
+
+    monkeypatch.setattr("angelia.service.batches.runner.checked", faulty)
+    rows = ({"id": name, "check": "true"} for name in "abc")
+    runner, _ = await ran(tmp_path, tasks_of(tmp_path, *rows), parallel=1)
+    assert {name: one.outcome for name, one in by_task(runner).items()} == {"a": "passed", "c": "passed"}
+    (why,) = runner.left.values()
+    assert "A fault of ours, code" in why
 
 
 async def test_commands_check_where_the_model_worked_and_are_ended_as_well(tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 """What a check in Python is given: the sandbox in which the model worked, its answer, what it sent, and the log."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from angelia.service.batches.check_frames import receive, send
+from angelia.service.batches.check_frames import CheckQuestions
 
 
 class MissingFile(FileNotFoundError):
@@ -44,10 +43,11 @@ class CheckContext:
 
     `answer` are the words that closed the turn, `ending` is how it ended (`Answered`, `StepLimit`, …), `deliveries`
     the files that were sent. `data` is what the task says to its check, `folder` where the task lies on this machine,
-    and `seconds` what a check has in all.
+    and `seconds` what a check has in all. What is asked for at once is done one after the other; what is not waited for
+    any more (`asyncio.wait_for`) is ended. Where an argument cannot be meant, a `ValueError` says which.
     """
 
-    def __init__(self, told: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, told: Mapping[str, Any], questions: CheckQuestions) -> None:
         self.task: str = told["task"]
         self.model: str = told["model"]
         self.answer: str = told["answer"]
@@ -56,8 +56,7 @@ class CheckContext:
         self.folder = Path(told["folder"])
         self.seconds: float = told["seconds"]
         self.deliveries = tuple(SentDelivery(**one) for one in told["deliveries"])
-        self._reader, self._writer = reader, writer
-        self._turn = asyncio.Lock()
+        self._questions = questions
 
     async def run(self, command: str | Sequence[str], *, seconds: float = 60.0) -> CommandResult:
         """Run a command line, or a program with its arguments, confined as the model's commands are.
@@ -134,9 +133,9 @@ class CheckContext:
         return entries
 
     async def _ask(self, what: str, **given: object) -> Any:
-        async with self._turn:
-            await send(self._writer, {"ask": what, **given})
-            reply = await receive(self._reader)
+        reply = await self._questions.ask({"ask": what, **given})
         if "value" in reply:
             return reply["value"]
+        if "wrong" in reply:
+            raise ValueError(f"{what}: {reply['wrong']}")
         raise (MissingFile if reply["missing"] else SandboxLost)(reply["why"])

@@ -10,14 +10,15 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from angelia.cancellation import cancel_and_wait
 from angelia.core.entry import Checked, CheckOutcome
+from angelia.core.errors import BadInput
 from angelia.deadline import within
-from angelia.service.batches.check_frames import receive, send
+from angelia.service.batches.check_frames import GIVEN_UP, NobodyThere, receive, send
 from angelia.service.batches.verdict import MOST_WORDS, verdict
 
 MOST_OUTPUT = 10_000_000
@@ -37,7 +38,11 @@ class CheckProcesses:
         self._all: set[_CheckProcess] = set()
 
     async def check(self, file: str, told: Mapping[str, Any], serve: Serve, seconds: float) -> Checked:
-        """What the check in `file` says of what it is told; it has so many seconds."""
+        """What the check in `file` says of what it is told; it has so many seconds.
+
+        Raises:
+            BadInput: no process can be started for it.
+        """
         idle = self._idle.setdefault(file, [])
         process = idle.pop() if idle else await self._started(file)
         loop = asyncio.get_running_loop()
@@ -92,26 +97,34 @@ class _CheckProcess:
 
     @classmethod
     async def started(cls, file: str) -> "_CheckProcess":
-        """Start one for the check in `file`, where that lies."""
+        """Start one for the check in `file`, where that lies.
+
+        Raises:
+            BadInput: it cannot be started; says why.
+        """
         at = Path(file).absolute()
-        ours, theirs = socket.socketpair()
-        alive, life = os.pipe()
-        output, written = os.pipe()
-        try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-P", "-m", "angelia.service.batches.check_worker", str(theirs.fileno()), str(alive), str(at)),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=written,
-                stderr=written,
-                cwd=at.parent,
-                pass_fds=(theirs.fileno(), alive),
-                start_new_session=True,
-            )
-        finally:
-            theirs.close()
-            for descriptor in (alive, written):
-                os.close(descriptor)
+        with ExitStack() as kept:
+            try:
+                with ExitStack() as given:
+                    ours, theirs = socket.socketpair()
+                    kept.callback(ours.close)
+                    given.callback(theirs.close)
+                    alive, life = _pipe(given, kept)
+                    output, written = _pipe(kept, given)
+                    process = await asyncio.create_subprocess_exec(
+                        sys.executable,
+                        *("-P", "-m", "angelia.service.batches.check_worker"),
+                        *(str(theirs.fileno()), str(alive), str(at)),
+                        stdin=asyncio.subprocess.DEVNULL,
+                        stdout=written,
+                        stderr=written,
+                        cwd=at.parent,
+                        pass_fds=(theirs.fileno(), alive),
+                        start_new_session=True,
+                    )
+            except OSError as error:
+                raise BadInput(f"The check {at} cannot be started: {error.strerror or error}.") from error
+            kept.pop_all()
         made = cls(process, ours, output, life)
         await made._open()
         return made
@@ -141,17 +154,37 @@ class _CheckProcess:
     async def _talk(self, told: Mapping[str, Any], serve: Serve) -> Checked:
         try:
             await send(self._writer, told)
-            while True:
-                came = await receive(self._reader)
-                if "ask" not in came:
-                    return _read_verdict(came)
-                await send(self._writer, await serve(came))
-        except (EOFError, OSError, ValueError):
+            came = await receive(self._reader)
+            while "ask" in came:
+                came = await self._served(came, serve)
+            return _read_verdict(came)
+        except NobodyThere:
             await self._gone()
-            code = self._process.returncode
-            how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-            why = f"The process of the check died ({how}).{self.last_words()}"
-            return Checked(CheckOutcome.CRASHED, why=why)
+            return Checked(CheckOutcome.CRASHED, why=f"{self._end_told()}{self.last_words()}")
+
+    async def _served(self, asked: Mapping[str, Any], serve: Serve) -> Any:
+        """Do what it asks for, unless it gives that up or dies before; what it says next."""
+        hearing = asyncio.ensure_future(receive(self._reader))
+        if asked["ask"] == GIVEN_UP:  # too late: the reply is on its way
+            return await hearing
+        doing = asyncio.ensure_future(serve(asked))
+        try:
+            await asyncio.wait((doing, hearing), return_when=asyncio.FIRST_COMPLETED)
+            if hearing.done() and not doing.done():
+                hearing.result()
+                await cancel_and_wait(doing)
+                await send(self._writer, {"wrong": "it was given up"})
+            else:
+                await send(self._writer, doing.result())
+            return await hearing
+        finally:
+            await cancel_and_wait(doing, hearing)
+
+    def _end_told(self) -> str:
+        code = self._process.returncode
+        if code is None:
+            return "The process of the check has closed its connection to us, and was ended."
+        return f"The process of the check died ({f'signal {-code}' if code < 0 else f'exit code {code}'})."
 
     async def _gone(self) -> None:
         """Wait for its end and its last words, and no longer than that takes."""
@@ -181,6 +214,14 @@ class _CheckProcess:
         self._writer.close()
         os.close(self._life)
         await self._process.wait()
+
+
+def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:
+    """The two ends of a pipe, each closed with its stack."""
+    read, written = os.pipe()
+    reader.callback(os.close, read)
+    writer.callback(os.close, written)
+    return read, written
 
 
 def _read_verdict(came: Mapping[str, Any]) -> Checked:

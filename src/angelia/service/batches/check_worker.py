@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from angelia.service.batches.check_context import CheckContext, MissingFile, SandboxLost
-from angelia.service.batches.check_frames import receive, send
+from angelia.service.batches.check_frames import CheckQuestions, NobodyThere, receive, send
+
+_MOST_WORDS = 10_000
 
 
 def main() -> None:
@@ -41,18 +43,20 @@ async def _serve(wire: int, file: Path) -> None:
     while True:
         try:
             told = await receive(reader)
-        except EOFError:
+        except NobodyThere:
             return
+        questions = CheckQuestions(reader, writer)
         try:
             check = check or _loaded(file)
-            said = check(CheckContext(told, reader, writer))
+            said = check(CheckContext(told, questions))
             came: dict[str, object] = {"said": _plain(await said if inspect.isawaitable(said) else said)}
         except (AssertionError, MissingFile) as error:
             came = {"said": [False, _words(error, file)]}
         except SandboxLost as error:
             came = {"lost": str(error)}
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a check is anybody's code, and its end is told
+        except BaseException as error:  # noqa: BLE001 - a check is anybody's code, and its end is told
             came = {"crashed": _words(error, file)}
+        await questions.end()
         await send(writer, came)
 
 
@@ -74,8 +78,11 @@ def _loaded(file: Path) -> Callable[[CheckContext], Any]:
 def _plain(said: object) -> object:
     """A value that can be sent; another one by what it looks like."""
     if isinstance(said, tuple | list) and len(said) == 2:
-        return [_plain(said[0]), str(said[1])]
-    return said if isinstance(said, bool | int | float | str | None) else {"shown": repr(said)[:200]}
+        return [_plain(said[0]), _sendable(str(said[1]))]
+    if isinstance(said, str):
+        return _sendable(said)
+    plain = isinstance(said, bool | float | None) or (isinstance(said, int) and abs(said) < 1 << 63)
+    return said if plain else {"shown": _sendable(repr(said))[:200]}
 
 
 def _words(error: BaseException, file: Path) -> str:
@@ -84,7 +91,12 @@ def _words(error: BaseException, file: Path) -> str:
     where = f"line {rows[-1]}: " if rows else ""
     name = type(error).__name__
     said = str(error)
-    return where + (said if isinstance(error, MissingFile) else f"{name}: {said}" if said else name)
+    return _sendable(where + (said if isinstance(error, MissingFile) else f"{name}: {said}" if said else name))
+
+
+def _sendable(words: str) -> str:
+    """No longer than anybody reads, and without what UTF-8 does not have."""
+    return words[:_MOST_WORDS].encode(errors="replace").decode()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -107,13 +107,17 @@ class _Ran(Struct, frozen=True):
 async def _ran(sandbox: Sandbox, command: Command) -> _Ran:
     running = await sandbox.start(msgspec.structs.replace(command, reach=await reach_here(sandbox, Reach.CONFINED)))
     written, kept, flooded = 0, b"", False
-    async for chunk in running.output():
-        written += len(chunk)
-        kept = (kept + chunk)[-_KEPT:]
-        if written > _MOST_OUTPUT and not flooded:
-            flooded = True
-            await running.kill()
-    ended = await running.wait()
+    try:
+        async for chunk in running.output():
+            written += len(chunk)
+            kept = (kept + chunk)[-_KEPT:]
+            if written > _MOST_OUTPUT and not flooded:
+                flooded = True
+                await running.kill()
+        ended = await running.wait()
+    except asyncio.CancelledError:  # nobody waits for it any more
+        await running.kill()
+        raise
     text = kept.decode(errors="replace")
     return _Ran(ended.status, text, ended.timed_out, flooded, ended.seconds)
 
@@ -136,10 +140,32 @@ def _told(work: CheckedWork) -> dict[str, Any]:
     }
 
 
+class _Asked(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a check in Python asks for, as `CheckContext` sends it."""
+
+    ask: Literal["run", "read", "write", "get", "put", "list", "save", "log"]
+    path: str = ""
+    data: bytes = b""
+    source: str = ""
+    target: str = ""
+    shell: str = ""
+    argv: tuple[str, ...] = ()
+    seconds: float = 0.0
+    number: int = 0
+
+
 async def _served(work: CheckedWork, asked: Mapping[str, Any]) -> dict[str, Any]:
     """What a check in Python asked for, or why it cannot be had."""
     try:
-        return {"value": await _value(work, asked)}
+        meant = msgspec.convert(asked, _Asked)
+        if meant.ask == "run" and not (meant.shell or meant.argv):
+            raise msgspec.ValidationError("a command without a word")
+        if meant.ask == "save" and not 0 <= meant.number < len(work.deliveries):
+            raise msgspec.ValidationError(f"so many were sent: {len(work.deliveries)}; not the number {meant.number}")
+    except msgspec.ValidationError as error:
+        return {"wrong": str(error)}
+    try:
+        return {"value": await _value(work, meant)}
     except (AngeliaError, OSError) as error:
         missing = isinstance(error, NoSuchFile) and await _stands(work.sandbox)
         return {"why": str(error), "missing": missing}
@@ -153,29 +179,28 @@ async def _stands(sandbox: Sandbox) -> bool:
         return False
 
 
-async def _value(work: CheckedWork, asked: Mapping[str, Any]) -> object:
+async def _value(work: CheckedWork, asked: _Asked) -> object:
     sandbox = work.sandbox
-    match asked["ask"]:
+    match asked.ask:
         case "run":
-            words = {"shell": asked["shell"]} if "shell" in asked else {"argv": tuple(asked["argv"])}
-            ran = await _ran(sandbox, Command(seconds=asked["seconds"], **words))
+            ran = await _ran(sandbox, Command(asked.argv, asked.shell, seconds=asked.seconds))
             return {"status": ran.status, "output": ran.output, "timed_out": ran.timed_out}
         case "read":
-            return b"".join([chunk async for chunk in sandbox.get(asked["path"], limit=_MOST_READ)])
+            return b"".join([chunk async for chunk in sandbox.get(asked.path, limit=_MOST_READ)])
         case "write":
-            await _write(sandbox, asked["path"], asked["data"])
+            await _write(sandbox, asked.path, asked.data)
         case "get":
-            await fetch(sandbox, asked["path"], Path(asked["target"]), _unheard)
+            await fetch(sandbox, asked.path, Path(asked.target), _unheard)
         case "put":
-            await bring(sandbox, Path(asked["source"]), asked["path"], _unheard)
+            await bring(sandbox, Path(asked.source), asked.path, _unheard)
         case "list":
-            there = [entry async for entry in sandbox.list(asked["path"])]
+            there = [entry async for entry in sandbox.list(asked.path)]
             names = ((Path(entry.path).name, entry.kind is FileKind.FOLDER) for entry in there)
             return sorted(f"{name}/" if folder else name for name, folder in names)
         case "save":
-            media = work.deliveries[asked["number"]]
-            await asyncio.to_thread(work.blobs.copy, media.blob, Path(asked["target"]))
-        case _:
+            media = work.deliveries[asked.number]
+            await asyncio.to_thread(work.blobs.copy, media.blob, Path(asked.target))
+        case "log":
             return [msgspec.to_builtins(entry) for entry in work.entries]
     return None
 

@@ -22,7 +22,7 @@ from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, BadInput
-from angelia.core.ids import ConversationId, PlaceId
+from angelia.core.ids import ConversationId, PlaceId, sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.profile import Profile
 from angelia.core.sentences import sentence
@@ -151,6 +151,10 @@ class BatchRunner:
             except AngeliaError as error:
                 logger.warning("the trial %s could not be done: %s", trial.key, error)
                 self.left[trial.key] = str(error)
+            except Exception as error:
+                code = sortable_id()[-8:]
+                logger.exception("the trial %s faulted, code %s", trial.key, code, exc_info=error)
+                self.left[trial.key] = f"A fault of ours, code {code}; its trace is in the log of the home."
 
     async def _once(self, trial: TaskTrial) -> None:
         """One trial, from where its log is to its result."""
