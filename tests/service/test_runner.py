@@ -7,12 +7,12 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import Text
-from angelia.core.errors import AngeliaError, Fenced, StoreError
+from angelia.core.errors import AngeliaError, Fenced, StoreError, StoreFull
 from angelia.core.ids import ConversationId
 from angelia.engine import machine as m
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL
-from angelia.store.log.lease import Lease
+from angelia.store.log.lease import HeldElsewhere, Lease
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 
@@ -53,4 +53,35 @@ async def test_it_stops_though_its_turn_fails_as_it_is_cut_off(tmp_path: Path, e
     done, _ = await asyncio.wait([closing], timeout=10)
     assert done == {closing}
     await closing
+    db.close()
+
+
+async def test_what_cannot_be_said_leaves_no_turn_to_wait_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The conversation waits for its place with a turn open; then somebody speaks, and the disk is full."""
+    db = Database.open(tmp_path)
+    transcript = Transcript(db)
+    session = Session(ConversationId("01ar"), db, transcript, "the terminal", e.ConversationOpened("terminal", "/"))
+    await session.say([Text("hello")], address=TERMINAL)
+    looked = asyncio.Event()
+
+    async def elsewhere(*_: object) -> None:
+        looked.set()
+        raise HeldElsewhere("another process")
+
+    async def full(*_: object, **__: object) -> None:
+        raise StoreFull("The disk is full.")
+
+    monkeypatch.setattr(transcript, "take_up", elsewhere)
+    await session.attach(NeverDone(StoreError("nobody gets here")))
+    await looked.wait()
+    for name in ("take_up", "append"):
+        monkeypatch.setattr(transcript, name, full)
+    with pytest.raises(StoreFull):
+        await session.say([Text("and?")], address=TERMINAL)
+    async with asyncio.timeout(10):
+        with pytest.raises(StoreFull):
+            await session.driven()
+    await session.close()
     db.close()

@@ -67,6 +67,23 @@ async def test_a_released_lease_goes_to_the_next_with_a_higher_epoch(
     assert len(await transcript.entries(conversation)) == 3
 
 
+async def test_a_lease_that_a_full_disk_does_not_take_back_is_free_in_its_own_process_alone(
+    db: Database, conversation: ConversationId, monkeypatch: pytest.MonkeyPatch, children: list[Child]
+) -> None:
+    lease = await acquire(db, conversation, "the driver")
+
+    async def full(*_: object) -> None:
+        raise StoreFull("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(db, "write", full)
+        with pytest.raises(StoreFull):
+            await lease.release()
+    children.append(start("resume", db.home, conversation))
+    assert line(children[0]).startswith("HeldElsewhere: the driver")
+    assert (await acquire(db, conversation, "the driver again")).epoch == lease.epoch + 1
+
+
 async def test_facts_from_outside_need_no_lease(
     db: Database, transcript: Transcript, conversation: ConversationId
 ) -> None:

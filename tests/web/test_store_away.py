@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from angelia.core.errors import StoreUnreachable
+from angelia.core.entry import Entry
+from angelia.core.errors import StoreFull, StoreUnreachable
 from angelia.faces.web.api import home_events
+from angelia.faces.web.conversations import web_conversations
 from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.service import keep_running
+from angelia.store.log.lease import Lease
 from angelia.store.log.transcript import Transcript
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import say
@@ -24,6 +27,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits between two tries."""
     monkeypatch.setattr(keep_running, "AGAIN_S", 0.0)
     monkeypatch.setattr(home_events, "_LOOK_S", 0.0)
+    monkeypatch.setattr(web_conversations, "_MENDED_S", 0.0)
 
 
 def away_once(monkeypatch: pytest.MonkeyPatch, name: str) -> asyncio.Event:
@@ -100,3 +104,28 @@ async def test_what_an_earlier_life_left_open_is_looked_for_until_it_can_be(
     ):
         await roused.wait()
         assert away.is_set()
+
+
+async def test_a_turn_that_a_full_disk_has_stopped_goes_on_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, refused = Transcript.append, asyncio.Event()
+
+    async def full_once(self: Transcript, *given: Any, lease: Lease | None = None, **more: Any) -> list[Entry]:
+        if lease is None or refused.is_set():
+            return await append(self, *given, lease=lease, **more)
+        refused.set()
+        raise StoreFull("The disk is full.")
+
+    monkeypatch.setattr(Transcript, "append", full_once)
+    async with (
+        ModelServer([say("One.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "Count.")
+        await refused.wait()
+        async with asyncio.timeout(20):
+            told = await page.until(conversation, "TurnClosed")
+        assert told[-1]["ending"] == "Answered"

@@ -118,8 +118,8 @@ class TurnRunner:
             self._log.live.emit(Resting(later.until, str(held)))
             return later
         except (StoreError, NotFound):
-            if expected:
-                return m.Rest()  # whoever wanted to say something hears of it
+            if expected and (rest := driver.resting()):
+                return rest  # whoever wanted to say something hears of it
             raise
         try:
             self._log.take(news)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from angelia.cancellation import end_if_cancelled
 from angelia.core.errors import Fenced, NotFound, StoreBusy
@@ -11,6 +12,11 @@ from angelia.store.port import Haste, Job, LogStore, StoreConnection
 from angelia.store.sql import faults
 
 T = TypeVar("T")
+
+_LEFT: WeakKeyDictionary[LogStore, set[tuple[str, int]]] = WeakKeyDictionary()
+"""Leases that this process gives back, by name and epoch; a full disk may not take that, and then the row says for a
+while that it is held, though nobody works by it any more.
+"""
 
 
 class HeldElsewhere(StoreBusy):
@@ -64,7 +70,10 @@ class Lease:
             " WHERE conversation = ? AND epoch = ?"
         )
         values = (rested, rested, self.conversation, self.epoch)
+        left = _LEFT.setdefault(self._db, set())
+        left.add((self.conversation, self.epoch))
         await self._db.write(lambda connection: connection.execute(query, values), Haste.PATIENT)
+        left.discard((self.conversation, self.epoch))
 
     def _prolong(self, connection: StoreConnection) -> int:
         return connection.execute(
@@ -104,9 +113,10 @@ def take(connection: StoreConnection, db: LogStore, conversation: ConversationId
 def take_row(connection: StoreConnection, db: LogStore, conversation: str, name: str, ttl_ms: int) -> int:
     """The same for anything of this id, whether it is a conversation or not; `name` is who others are told has it."""
     row = connection.execute(
-        "SELECT holder, presence, boot, expires FROM leases WHERE conversation = ?", (conversation,)
+        "SELECT holder, epoch, presence, boot, expires FROM leases WHERE conversation = ?", (conversation,)
     ).fetchone()
-    if row and db.presence.held(connection, [row[1:]]) == [True]:
+    left = row and (conversation, row[1]) in _LEFT.get(db, ())
+    if row and not left and db.presence.held(connection, [row[2:]]) == [True]:
         raise HeldElsewhere(row[0])
     try:
         presence = db.presence.name(name)

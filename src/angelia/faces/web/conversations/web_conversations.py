@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
-from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound, StoreBusy, StoreUnreachable
+from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound, StoreBusy, StoreUnreachable, passes
 from angelia.core.ids import CallId, CommandKey, ConversationId, DeliveryId, PlaceId, sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.text import clean
@@ -50,6 +50,8 @@ _ENDED = "Angelia was ended here. What is open goes on at the next start."
 
 _AGAIN_S = 2.0
 """After how long a conversation is tried again for which the store was busy; each try waits for it, too."""
+_MENDED_S = 20.0
+"""The same where somebody has to mend something: each try may ask the model for what could not be stored."""
 
 logger = logging.getLogger("angelia.web")
 
@@ -83,6 +85,7 @@ class WebConversations:
         self._models: dict[ConversationId, str] = {}
         self._alone: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
         self._trying: set[asyncio.Task[None]] = set()
+        self._to_try: set[ConversationId] = set()
         self._ended = ""
 
     # -- looking ------------------------------------------------------------------------------------------------------
@@ -344,7 +347,9 @@ class WebConversations:
             self._tell_of(conversation, error)
 
     def _tell_of(self, conversation: ConversationId, error: Exception) -> None:
-        """Say on the page why it is not gone on with. A busy store is tried again; else the next message tries."""
+        """Say on the page why it is not gone on with. What may be over in a while is tried again; else the next message
+        tries.
+        """
         if isinstance(error, AngeliaError):
             logger.warning("conversation %s is not driven: %s", conversation, error)
             why = str(error)
@@ -354,13 +359,16 @@ class WebConversations:
             why = f"A fault of ours, code {code}."
         if seen := self._seen.get(conversation):
             seen.watched.fail(clean(why))
-        if isinstance(error, StoreBusy | StoreUnreachable):
-            trying = asyncio.create_task(self._go_on(conversation))
+        if isinstance(error, AngeliaError) and passes(error) and conversation not in self._to_try:
+            self._to_try.add(conversation)
+            passing = isinstance(error, StoreBusy | StoreUnreachable)
+            trying = asyncio.create_task(self._go_on(conversation, _AGAIN_S if passing else _MENDED_S))
             self._trying.add(trying)
             trying.add_done_callback(self._trying.discard)
 
-    async def _go_on(self, conversation: ConversationId) -> None:
-        await asyncio.sleep(_AGAIN_S)
+    async def _go_on(self, conversation: ConversationId, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._to_try.discard(conversation)
         await self._roused(conversation)
 
     def end(self) -> None:
