@@ -6,6 +6,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 
+from angelia.core.errors import StoreFull
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, hang, say
 from angelia.tools.mcp.client import call_tool
@@ -110,6 +111,24 @@ async def test_who_does_not_know_tasks_gets_none_and_what_is_no_task_is_said(pro
                 with pytest.raises(ServerRefused, match="There is no such task"):
                     await ask(caller.client, "k2")
     assert early.structured_content["state"] == "working"
+
+
+@pytest.mark.parametrize("era", ["auto", VERSION])
+async def test_a_task_that_cannot_be_looked_at_now_is_not_said_to_be_none(
+    program: Program, at: AskModelAt, monkeypatch: pytest.MonkeyPatch, era: str
+) -> None:
+    async def full(*_: object) -> None:
+        raise StoreFull("The disk is full.")
+
+    async with ModelServer([hang()]) as model:
+        at(model)
+        client = served_to_us(program, cancelling) if era == VERSION else served(program, **KNOWS_TASKS)
+        async with client as caller:
+            await (core_taken(caller) if era == VERSION else taken(caller, "k1"))
+            monkeypatch.setattr(caller.app.transcript, "of_key", full)
+            for ask in (task_at, cancel_task):
+                with pytest.raises(ServerRefused, match=r"^The disk is full"):
+                    await ask(caller.client, "k1")
 
 
 async def test_in_the_words_of_2025_an_ask_is_a_task_too(program: Program, at: AskModelAt) -> None:

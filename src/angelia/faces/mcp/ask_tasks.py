@@ -17,7 +17,7 @@ from angelia.core import ending as end
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
 from angelia.faces.mcp.asks import Asks, NewAsk, TurnAsks, TurnCame, TurnGoesOn
-from angelia.faces.mcp.core_ask_tasks import PAUSE_MS, VERSION, CoreAskTasks, times_of
+from angelia.faces.mcp.core_ask_tasks import PAUSE_MS, VERSION, CoreAskTasks, refused, times_of
 from angelia.faces.mcp.questions import name_of
 from angelia.faces.mcp.results import ask_result, elicitation, has_forms
 
@@ -71,7 +71,7 @@ class AskTasks:
         try:
             outcome = await self._asks.follow(await self._asks.say(NewAsk("", "", params.task_id)), 0, untold)
         except AngeliaError as error:
-            raise MCPError(types.INVALID_PARAMS, f"There is no such task: {error}") from error
+            raise refused(error, "There is no such task: ") from error
         head = await self._head(outcome.conversation, outcome.key)
         match outcome:
             case TurnCame(ending=end.Cancelled()):
@@ -104,7 +104,7 @@ class AskTasks:
         try:
             await self._asks.stop(params.task_id)
         except AngeliaError as error:
-            raise MCPError(types.INVALID_PARAMS, f"There is no such task: {error}") from error
+            raise refused(error, "There is no such task: ") from error
         return {}
 
     async def _head(self, conversation: ConversationId, key: str) -> dict[str, Any]:

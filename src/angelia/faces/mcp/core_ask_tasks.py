@@ -15,7 +15,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from angelia.core import ending as end
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, BadInput, NotFound
 from angelia.core.ids import ConversationId
 from angelia.faces.mcp.asks import AskOutcome, Asks, NewAsk, SaidAsk, Tell, TurnAsks, TurnCame
 from angelia.faces.mcp.questions import name_of
@@ -68,7 +68,7 @@ class CoreAskTasks:
         except msgspec.ValidationError as error:
             raise MCPError(types.INVALID_PARAMS, f"The arguments do not fit: {error}.") from error
         except AngeliaError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+            raise refused(error) from error
         return {**await self._head(outcome.conversation, outcome.key), "status": "working"}
 
     async def get(self, context: Context, task: str) -> dict[str, Any]:
@@ -99,20 +99,23 @@ class CoreAskTasks:
         said = await self._said(task)
         if isinstance(await self._outcome(said, 0, _untold), TurnCame):
             raise MCPError(types.INVALID_PARAMS, "The task has ended, so there is nothing to cancel.")
-        await self._asks.stop(task)
+        try:
+            await self._asks.stop(task)
+        except AngeliaError as error:
+            raise refused(error) from error
         return await self._state(context, await self._outcome(said, STOPPING_S, _untold))
 
     async def _said(self, task: str) -> SaidAsk:
         try:
             return await self._asks.say(NewAsk("", "", task))
         except AngeliaError as error:
-            raise MCPError(types.INVALID_PARAMS, f"There is no such task: {error}") from error
+            raise refused(error, "There is no such task: ") from error
 
     async def _outcome(self, said: SaidAsk, seconds: float, tell: Tell) -> AskOutcome:
         try:
             return await self._asks.follow(said, seconds, tell)
         except AngeliaError as error:
-            raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+            raise refused(error) from error
 
     async def _state(self, context: Context, outcome: AskOutcome) -> dict[str, Any]:
         return {**await self._head(outcome.conversation, outcome.key), **_status(context, outcome)}
@@ -134,6 +137,15 @@ def _status(context: Context, outcome: AskOutcome) -> dict[str, str]:
             return {"status": "working", "statusMessage": "It waits for its person, at a door of Angelia's."}
         case _:
             return {"status": "working"}
+
+
+def refused(error: AngeliaError, unfit: str = "") -> MCPError:
+    """Why something cannot be had. What is wrong with what was asked, which `unfit` begins, is told apart from what is
+    wrong here, such as a full disk: a client forgets a task that is not there, and asks for the others again.
+    """
+    if isinstance(error, BadInput | NotFound):
+        return MCPError(types.INVALID_PARAMS, f"{unfit}{error}")
+    return MCPError(types.INTERNAL_ERROR, str(error))
 
 
 async def times_of(asks: Asks, conversation: ConversationId, key: str) -> dict[str, Any]:
