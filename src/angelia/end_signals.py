@@ -7,8 +7,9 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def asked_to_end() -> asyncio.Event:
-    """Set by the first of `SIGNALS`, for the running loop; from then on each does what it does by default. What is in
-    the log is safe from that, so nobody has to wait until all is finished who does not want to.
+    """Set by the first of `SIGNALS`, for the running loop; from then on each ends the process, as it ends any that does
+    not heed it, whatever is cleaned up by then. What is in the log is safe from that, so nobody has to wait until all
+    is finished who does not want to.
     """
     loop, asked = asyncio.get_running_loop(), asyncio.Event()
 
@@ -16,6 +17,7 @@ def asked_to_end() -> asyncio.Event:
         asked.set()
         for number in SIGNALS:
             loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)  # Python's own for Ctrl-C would clean up once more
 
     for number in SIGNALS:
         loop.add_signal_handler(number, ask)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from angelia.channels.capabilities import IncomingKind
+from angelia.end_signals import SIGNALS
 from angelia.store.port import StoreConnection
 from angelia.testing.channels.network import Thing, TimeOut
 from angelia.testing.model.server import ModelServer
@@ -33,9 +34,9 @@ def _undelivered(connection: StoreConnection) -> int:
     return int(connection.execute(query).fetchone()[0])
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+@pytest.mark.parametrize("number", SIGNALS)
 async def test_a_second_signal_ends_it_at_once_and_what_was_not_sent_goes_out_at_the_next_start(
-    tmp_path: Path, number: signal.Signals, status: int
+    tmp_path: Path, number: signal.Signals
 ) -> None:
     async with ModelServer([say("I am well.")]) as model, TelegramServer() as network, Nursery() as nursery:
         story = Story(tmp_path / "story", model, network)
@@ -49,7 +50,7 @@ async def test_a_second_signal_ends_it_at_once_and_what_was_not_sent_goes_out_at
         await gateway.says("Finishing what is under way, 20 s at most…")
         gateway.kill(number)
         ended = await gateway.ended()
-        assert (ended.status, ended.stderr.strip(), network.arrived) == (status, "", [])
+        assert (ended.status, ended.stderr.strip(), network.arrived) == (-number, "", [])
 
         network.misbehave()
         gateway = await nursery.bear(["gateway"], story.env, tmp_path / "second")

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -10,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.counts import counted
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.text import one_line
+from angelia.end_signals import asked_to_end
 from angelia.faces.cli import completion
 from angelia.faces.cli.mcp_adding import add, remove
 from angelia.faces.cli.mcp_login import login, logout
@@ -104,15 +105,16 @@ async def _listen(listen: str, tools: "Sequence[OfferedTool]", given: dict[str, 
         )
 
     raise_descriptor_limit()
+    asked = asyncio.create_task(asked_to_end().wait())
     serving = asyncio.create_task(serve_http(app, workspace, tools, listen, begun))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
     try:
-        await serving
-    except asyncio.CancelledError:
-        echo("Everything is stored; what is open goes on when it is asked for.", err=True)
+        await asyncio.wait([serving, asked], return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            serving.result()
     finally:
+        await cancel_and_wait(serving, asked)
         await app.close()
+    echo("Everything is stored; what is open goes on when it is asked for.", err=True)
     return 0
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import os
-import signal
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from angelia.cancellation import cancel_and_wait
 from angelia.core.counts import counted
 from angelia.core.errors import BadInput
 from angelia.core.text import one_line
+from angelia.end_signals import SIGNALS, asked_to_end
 from angelia.faces.cli import exits
 from angelia.faces.cli.batch.live_table import LiveTable
 from angelia.faces.cli.batch.result_words import result_table
@@ -145,19 +145,21 @@ async def _run(app: "App", plan: "BatchPlan", source: Path, *, as_json: bool) ->
 
 async def _until_done(runner: "BatchRunner", shown: LiveTable) -> bool:
     """Run it, with the table beside it; whether a person stopped it. What runs then stays open in its log."""
-    loop, work = asyncio.get_running_loop(), asyncio.create_task(runner.run())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, work.cancel)
+    work, stop = asyncio.create_task(runner.run()), asyncio.create_task(asked_to_end().wait())
     drawing = asyncio.create_task(shown.keep_drawing(runner))
     try:
-        await work
-    except asyncio.CancelledError:
-        return True
+        await asyncio.wait([work, stop], return_when=asyncio.FIRST_COMPLETED)
+        if stop.done():
+            work.cancel()
+            await asyncio.wait([work])
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-        await cancel_and_wait(drawing)
+        for number in SIGNALS:
+            asyncio.get_running_loop().remove_signal_handler(number)
+        await cancel_and_wait(stop, drawing)
         shown.clear()
+    if work.cancelled():
+        return True
+    work.result()
     return False
 
 
