@@ -32,10 +32,15 @@ from tests.web.v1.test_a2a import WORDS, agent, message, raw, whole, words_of
 from tests.web.v1.test_program_tool_crashes import life, new_key
 
 from angelia.core import entry as e
+from angelia.core.errors import StoreUnreachable
+from angelia.core.ids import ConversationId
 from angelia.faces.web.a2a import pushes
-from angelia.faces.web.a2a.push_configs import MOST_CONFIGS, PushConfigs
+from angelia.faces.web.a2a.push_configs import MOST_CONFIGS, KeptPush, PushConfigs
 from angelia.faces.web.a2a.task_object import WAITS
 from angelia.faces.web.api_keys import KeyScope
+from angelia.service import keep_running
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore
 from angelia.store.sql.database import Database
 from angelia.store.tables.key_value import KeyValue
@@ -241,6 +246,50 @@ async def test_who_has_no_key_any_more_is_told_nothing(tmp_path: Path) -> None:
             await hook.until(lambda: hook.tasks)
             await programs.page.door.keys.remove("ide")
         async with served(tmp_path, [say(WORDS)], **HERE) as (programs, _):
+            await settled(programs.app.db)
+    assert len(hook.tasks) == 1
+
+
+async def test_what_cannot_be_noted_for_a_moment_keeps_no_listener_from_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted, away = PushConfigs.told, asyncio.Event()
+
+    async def away_once(self: PushConfigs, push: KeptPush, state: str) -> bool:
+        done = await noted(self, push, state)
+        if away.is_set() or not push.told:
+            return done
+        away.set()
+        raise StoreUnreachable("The database does not answer.")
+
+    monkeypatch.setattr(PushConfigs, "told", away_once)
+    monkeypatch.setattr(keep_running, "AGAIN_S", 0.0)
+    steps = [call("write", {"path": "a.txt", "content": "x"}), say(WORDS)]
+    async with listening() as hook, served(tmp_path, steps, **HERE, **{"policy.mode": "ask"}) as (programs, _):
+        key = await programs.key(scope=KeyScope.ADMIN)
+        async with agent(programs, key, streaming=False) as client:
+            begun = await whole(client, pushed("Write it.", hook.url))
+            await hook.until(lambda: hook.tasks and hook.tasks[-1].status.message.parts)
+            await away.wait()
+            own = begun.context_id.removeprefix("conv_")
+            [asked] = (await programs.page.json(f"/api/conversations/{own}"))["questions"]
+            answer = {"call": asked["call"], "digest": asked["digest"], "yes": True}
+            await programs.page.said(f"/api/conversations/{own}/answers", answer)
+            async with asyncio.timeout(20):
+                await hook.until(lambda: hook.tasks[-1].status.state == DONE)
+                await settled(programs.app.db)
+
+
+async def test_of_a_task_that_was_erased_nothing_is_told_and_no_address_kept(tmp_path: Path) -> None:
+    async with listening() as hook:
+        async with served(tmp_path, [Hang()], **HERE) as (programs, _), agent(programs, streaming=False) as client:
+            begun = await whole(client, pushed("Think.", hook.url))
+            await hook.until(lambda: hook.tasks)
+        db = Database.open(tmp_path / "home")
+        own = ConversationId(begun.context_id.removeprefix("conv_"))
+        await Transcript(db).erase(own, BlobStore(tmp_path / "home"))
+        db.close()
+        async with served(tmp_path, [], **HERE) as (programs, _), asyncio.timeout(20):
             await settled(programs.app.db)
     assert len(hook.tasks) == 1
 

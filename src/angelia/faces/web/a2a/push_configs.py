@@ -84,6 +84,11 @@ class PushConfigs:
         name, known = _name(push.config.task_id, push.config.id), msgspec.json.encode(push).decode()
         return await self._key_value.replace(name, known, msgspec.json.encode(replace(push, told=state)).decode())
 
+    async def now(self, config: PushConfig) -> KeptPush | None:
+        """One with what was taken last; None where it is not kept any more."""
+        kept = await self._key_value.get(_name(config.task_id, config.id))
+        return msgspec.json.decode(kept, type=KeptPush) if kept else None
+
     async def kept(self, push: KeptPush) -> bool:
         """Whether it still stands as it is here."""
         name = _name(push.config.task_id, push.config.id)

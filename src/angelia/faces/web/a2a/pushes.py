@@ -15,21 +15,23 @@ from msgspec.structs import replace
 from angelia.cancellation import cancel_and_wait
 from angelia.core import entry as e
 from angelia.core.crash import crash_point
-from angelia.core.errors import AngeliaError, BadInput, NotFound, PolicyDenied
+from angelia.core.errors import AngeliaError, BadInput, PolicyDenied
 from angelia.core.ids import sortable_id
 from angelia.faces.web.a2a.push_configs import KeptPush, PushConfig, PushConfigs, require_sendable
 from angelia.faces.web.a2a.task_object import task_object, task_status
 from angelia.faces.web.api_keys import ApiKey, ApiKeys
+from angelia.faces.web.v1.refusals import ApiRefused
 from angelia.faces.web.v1.turn import Beat, FollowedTurn
 from angelia.faces.web.v1.turns import ApiTurns, place_in
 from angelia.policy.egress import judge_address, judge_url
+from angelia.service.keep_running import keep_running
 from angelia.tools.web.fetcher import Fetcher, FetchFailed, FetchLimits
 
 if TYPE_CHECKING:
     from angelia.service.app import App
 
 PAUSES = (1.0, 5.0, 30.0, 120.0, 600.0, 1_800.0, 3_600.0, 14_400.0, 43_200.0)
-"""Seconds between tries: a listener may be away for most of a day."""
+"""Seconds between tries to reach a listener: a listener may be away for most of a day."""
 
 _LIMITS = FetchLimits(silence=20.0, total=30.0, redirects=0)
 
@@ -93,26 +95,31 @@ class TaskPushes:
         name = push.config.task_id, push.config.id
         if before := self._telling.pop(name, None):
             before.cancel()
-        task = self._telling[name] = asyncio.create_task(self._tell(push))
+        what = f"telling a listener how the task {push.config.task_id} stands"
+        task = self._telling[name] = asyncio.create_task(keep_running(what, lambda: self._tell(push.config)))
         task.add_done_callback(lambda done: self._telling.get(name) is done and self._telling.pop(name))
 
-    async def _tell(self, push: KeptPush) -> None:
-        for pause in PAUSES:
-            try:
-                key = next((one for one in await self._keys.list() if one.name == push.key), None)
-                if key is None:
-                    raise NotFound("The key was removed.")
-                await self._to_its_end(key, push)
-                break
-            except NotFound:  # the key, or the conversation
-                await self.configs.forget(push.config)
-                break
-            except AngeliaError as error:
-                logger.warning("how %s stands cannot be told now: %s", push.config.task_id, error)
-            await asyncio.sleep(pause)
+    async def _tell(self, config: PushConfig) -> None:
+        push = await self.configs.now(config)
+        if push is None:
+            return
+        key = next((one for one in await self._keys.list() if one.name == push.key), None)
+        turn = await self._turn(key, config) if key else None
+        if key is None or turn is None:
+            await self.configs.forget(config)
+            return
+        await self._to_its_end(key, push, turn)
 
-    async def _to_its_end(self, key: ApiKey, push: KeptPush) -> None:
-        turn = await self._turns.again(key, place_in(push.config.task_id))
+    async def _turn(self, key: ApiKey, config: PushConfig) -> FollowedTurn | None:
+        """The task; None where the key may not see it any more, or it was erased."""
+        try:
+            return await self._turns.again(key, place_in(config.task_id))
+        except ApiRefused as refused:
+            if refused.status != 404:
+                raise
+            return None
+
+    async def _to_its_end(self, key: ApiKey, push: KeptPush, turn: FollowedTurn) -> None:
         told: KeptPush | None = push
         async for event in turn.events():
             if told and isinstance(event, e.Entry | Beat) and not turn.result().over:
