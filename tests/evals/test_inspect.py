@@ -8,16 +8,23 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from inspect_ai.agent import AgentState
+from inspect_ai.model import ChatMessageUser
+from inspect_ai.util._sandbox.local import LocalSandboxEnvironment
 
+from angelia.evals import inspect_agent
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
-from angelia.testing.model.steps import Step, call, empty, say
+from angelia.testing.model.steps import Step, call, empty, hang, say
 
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[2]
 INSPECT = Path(sys.executable).with_name("inspect")
+
+UNPACKS = pytest.mark.skipif(not hasattr(tarfile, "data_filter"), reason="this Python unpacks nothing others packed")
 
 READ = """
 import json, sys
@@ -57,7 +64,7 @@ def gardener(request: ReceivedRequest) -> Step:
     return steps[past] if past < len(steps) else say(f"It is {count}.")
 
 
-@pytest.mark.skipif(not hasattr(tarfile, "data_filter"), reason="this Python unpacks nothing that others packed")
+@UNPACKS
 @pytest.mark.soak
 async def test_tasks_of_inspect_run_through_us_and_their_logs_say_all_of_it(tmp_path: Path) -> None:
     async with ModelServer(gardener) as server:
@@ -65,6 +72,28 @@ async def test_tasks_of_inspect_run_through_us_and_their_logs_say_all_of_it(tmp_
     assert {name: log["status"] for name, log in logs.items()} == {"files": "success", "words": "success"}
     worked_on_in_their_sandbox(logs["files"])
     told_as_it_ended(logs["words"])
+
+
+@UNPACKS
+async def test_what_was_done_by_the_end_of_a_limit_is_there_to_be_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = LocalSandboxEnvironment()
+    await box.write_file("harvest.csv", "north,12\n")
+    state = AgentState(messages=[ChatMessageUser(content="Add up the beds, and write sum.txt.")])
+    steps = [call("shell", {"command": "echo 12 > sum.txt"}), hang()]
+    async with ModelServer(lambda request: steps[request.heard.replies]) as server:
+        monkeypatch.setattr(inspect_agent, "_own_sandbox", lambda: box)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        with anyio.CancelScope() as limit:
+            asked = asyncio.create_task(server.when(lambda one: len(one.requests) == 2))
+            asked.add_done_callback(lambda _: limit.cancel())
+            await inspect_agent.angelia(model="openai-chat:scripted", home=str(tmp_path / "home"))(state)
+    assert limit.cancelled_caught
+    assert await box.read_file("sum.txt") == "12\n"
+    assert [message.role for message in state.messages][:3] == ["user", "assistant", "tool"]
+    box.directory.cleanup()
 
 
 def worked_on_in_their_sandbox(log: dict[str, Any]) -> None:

@@ -3,13 +3,15 @@
 The model that answers is ours to choose (`-S model=local:qwen2.5-coder-1.5b`), so Inspect needs none of its own.
 """
 
+import asyncio
 import base64
 import mimetypes
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from anyio import CancelScope
 from inspect_ai.agent import Agent as InspectAgent
 from inspect_ai.agent import AgentState, agent
 from inspect_ai.log import transcript
@@ -31,6 +33,7 @@ from inspect_ai.tool import ToolCall as InspectCall
 from inspect_ai.tool import ToolCallError
 from inspect_ai.util import SandboxEnvironment, sandbox
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.content import CallStatus, Content, Text
 from angelia.core.errors import BadInput
 from angelia.evals.sandbox_files import bring, take_back
@@ -46,10 +49,10 @@ def angelia(model: str = "", home: str = "", settings: dict[str, Any] | None = N
     `model`, `home` and `settings` are those of `angelia.Agent`; the conversations stay in the home. Where the task has
     a sandbox, its working folder is copied to a folder of this machine, worked on there as anything else is, and
     copied back before the task is scored. A turn that ends otherwise than with an answer is an output with an `error`,
-    and scored as it stands.
+    and scored as it stands; so is what was done by the end of a limit of Inspect's, and its messages stand in the log.
     """
 
-    async def execute(state: AgentState) -> AgentState:
+    async def work(state: AgentState) -> AgentState:
         with tempfile.TemporaryDirectory(prefix="angelia-inspect-") as folder:
             workspace, given = Path(folder) / "workspace", Path(folder) / "given"
             workspace.mkdir()
@@ -60,21 +63,37 @@ def angelia(model: str = "", home: str = "", settings: dict[str, Any] | None = N
                 await bring(box, workspace)
             ours = Agent(model=model, home=home, settings=settings, workspace=workspace)
             async with ours, ours.conversation() as talk:
-                came: Answer | NotAnswered
+                came: Answer | NotAnswered | None = None
                 try:
                     came = await talk.ask(question, files=files)
                 except NotAnswered as error:
                     came = error
                 finally:
+                    notes = list(came.notes) if came else []
+                    transcript().info({"conversation": talk.id, "notes": notes}, source="angelia")
+                    state.messages += [message for step in talk.steps for message in _messages(step)]
                     if box:
                         await take_back(box, workspace)
-                steps = talk.steps
-        transcript().info({"conversation": came.conversation, "notes": list(came.notes)}, source="angelia")
-        state.messages += [message for step in steps for message in _messages(step)]
         state.output = _output(came)
         return state
 
+    async def execute(state: AgentState) -> AgentState:
+        return await _to_its_end(work(state))
+
     return execute
+
+
+async def _to_its_end(work: Coroutine[Any, Any, AgentState]) -> AgentState:
+    """What it comes to. A limit of Inspect's cancels whatever is awaited within it, again and again, so that nothing
+    could be brought back there: the work is a task of its own, which is cancelled once and waited for.
+    """
+    working = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        with CancelScope(shield=True):
+            await cancel_and_wait(working)
+        raise
 
 
 def _own_sandbox() -> SandboxEnvironment | None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import Clock, ConversationId, PlaceId, sortable_id
 from angelia.core.principal import OWNER
+from angelia.deadline import within
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import FileKind, NoSuchFile, Sandbox, SandboxError
 from angelia.sandboxes.registry import OURS, SPECS, open_sandbox, workspace_in
@@ -193,8 +194,7 @@ class SandboxPlaces:
     async def tidied(self) -> None:
         """`clear`, for whoever does not wait for it: what could not be done is done another day."""
         try:
-            async with asyncio.timeout(_TIDY_SECONDS):
-                await self.clear()
+            await within(_TIDY_SECONDS, self.clear())
         except (SandboxError, TimeoutError) as error:
             logger.warning("what sandboxes left behind stays for now: %s", error)
 
