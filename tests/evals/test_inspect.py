@@ -81,7 +81,7 @@ async def test_what_was_done_by_the_end_of_a_limit_is_there_to_be_scored(
     box = LocalSandboxEnvironment()
     await box.write_file("harvest.csv", "north,12\n")
     state = AgentState(messages=[ChatMessageUser(content="Add up the beds, and write sum.txt.")])
-    steps = [call("shell", {"command": "echo 12 > sum.txt"}), hang()]
+    steps: list[Step] = [call("shell", {"command": "echo 12 > sum.txt"}), hang()]
     async with ModelServer(lambda request: steps[request.heard.replies]) as server:
         monkeypatch.setattr(inspect_agent, "_own_sandbox", lambda: box)
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)

@@ -39,6 +39,7 @@ from angelia.core.errors import BadInput
 from angelia.evals.sandbox_files import bring, take_back
 from angelia.faces.python.agent import Agent
 from angelia.faces.python.answers import Answer, NotAnswered
+from angelia.faces.python.conversation import Conversation
 from angelia.service.trajectories.trajectory import StepSource, TrajectoryStep, call_arguments
 
 
@@ -63,13 +64,11 @@ def angelia(model: str = "", home: str = "", settings: dict[str, Any] | None = N
                 await bring(box, workspace)
             ours = Agent(model=model, home=home, settings=settings, workspace=workspace)
             async with ours, ours.conversation() as talk:
-                came: Answer | NotAnswered | None = None
+                notes: list[Any] = []
                 try:
-                    came = await talk.ask(question, files=files)
-                except NotAnswered as error:
-                    came = error
+                    came = await _came(talk, question, files)
+                    notes += came.notes
                 finally:
-                    notes = list(came.notes) if came else []
                     transcript().info({"conversation": talk.id, "notes": notes}, source="angelia")
                     state.messages += [message for step in talk.steps for message in _messages(step)]
                     if box:
@@ -94,6 +93,13 @@ async def _to_its_end(work: Coroutine[Any, Any, AgentState]) -> AgentState:
         with CancelScope(shield=True):
             await cancel_and_wait(working)
         raise
+
+
+async def _came(talk: Conversation, question: str, files: Sequence[Path]) -> Answer | NotAnswered:
+    try:
+        return await talk.ask(question, files=files)
+    except NotAnswered as error:
+        return error
 
 
 def _own_sandbox() -> SandboxEnvironment | None:

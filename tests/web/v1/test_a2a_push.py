@@ -278,6 +278,7 @@ async def test_what_cannot_be_noted_for_a_moment_keeps_no_listener_from_the_end(
             async with asyncio.timeout(20):
                 await hook.until(lambda: hook.tasks[-1].status.state == DONE)
                 await settled(programs.app.db)
+    assert words_of(hook.tasks[-1]) == WORDS
 
 
 async def test_of_a_task_that_was_erased_nothing_is_told_and_no_address_kept(tmp_path: Path) -> None:
