@@ -90,7 +90,11 @@ async def test_a_question_comes_with_buttons_that_are_bound_to_its_call(tmp_path
         assert "not open" in await life.says(forged)
         assert await life.says(Pressed(no.value)) == "Refused"
         await far.when(lambda far: "Left alone." in far.texts("7"))
-        assert "not open" in await life.says(Pressed(yes.value))
+        assert await life.says(Pressed(no.value)) == "Refused"
+        late = "This question was answered before: no, by the owner. Your answer changed nothing."
+        assert [await life.says(Pressed(yes.value)) for _ in range(2)] == [late, late]
+        await far.when(lambda far: late in far.texts("7"))
+        assert far.texts("7").count(late) == 1, "said once in the chat, whatever the network shows of a press"
         facts = await life.facts()
         assert not [fact for fact in facts if isinstance(fact, e.ApprovalGiven)]
         assert [fact.by for fact in facts if isinstance(fact, e.ApprovalRefused)] == [OWNER]

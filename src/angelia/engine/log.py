@@ -25,14 +25,19 @@ class Log:
         self.live = live
         self._listeners: list[Callable[[Sequence[Entry]], None]] = []
 
-    async def append(self, *facts: AnyFact, lease: Lease | None = None, haste: Haste = Haste.USUAL) -> list[Entry]:
+    async def append(
+        self, *facts: AnyFact, lease: Lease | None = None, haste: Haste = Haste.USUAL, seen: int = 0
+    ) -> list[Entry]:
         """Append facts durably and in one commit; what others appended meanwhile is taken in first.
 
+        `seen` is the number of the last entry that the facts go by; 0 where they hold whatever came after that.
+
         Raises:
+            Overtaken: something came after `seen`; nothing was appended.
             Fenced: `lease` is no longer held; nothing was appended.
             StoreError: nothing was appended.
         """
-        added = await self._transcript.append(self.conversation, facts, lease=lease, haste=haste)
+        added = await self._transcript.append(self.conversation, facts, lease=lease, haste=haste, seen=seen)
         if added and added[0].seq == len(self.entries) + 1:
             self.take(added)
         elif added:

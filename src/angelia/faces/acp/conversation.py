@@ -213,12 +213,12 @@ class AcpConversation:
         before = self.app.modes.of(self.session)
         try:
             result = await command(EditorCommandPort(self))
+            if isinstance(result, CommandReply) and result.facts:
+                await self.session.record(*result.facts)
         except BadInput as wrong:
             result = CommandReply(str(wrong))
         match result:
-            case CommandReply(text=text, facts=facts):
-                if facts:
-                    await self.session.record(*facts)
+            case CommandReply(text=text):
                 self.say_aloud([text])
             case CommandTable():
                 self.say_aloud([in_markdown(result)])

@@ -10,12 +10,13 @@ from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.days import DAY_MS
-from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, call_that_asks
 from angelia.core.principal import OWNER
 from angelia.faces.acp import questions as q
 from angelia.faces.acp.incoming import Elicited, Permission
 from angelia.faces.acp.session_sender import Client
+from angelia.service.conversation.first_answer import NotOpen
 
 if TYPE_CHECKING:
     from angelia.service.conversation.session import Session
@@ -80,7 +81,9 @@ class PermissionRequests:
             try:
                 await self._store(asked, meant)
                 return
-            except BadInput:  # somebody else was faster, or a stop has settled it
+            except NotOpen as late:
+                if late.answer:  # else a stop has settled it
+                    self._tell(str(late))
                 return
             except AngeliaError as error:
                 end_if_cancelled()

@@ -6,7 +6,6 @@ the same key hears what became of it. A question to the person is never answered
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -26,6 +25,7 @@ from angelia.faces.words.transcript_lines import Tone, TranscriptLines
 from angelia.faces.words.turn_end import Following, totals, words_of
 from angelia.policy.approvers import owner_at
 from angelia.service.app import App
+from angelia.service.conversation.first_answer import NotOpen
 from angelia.service.conversation.session import Session
 from angelia.service.models.choice import choose
 
@@ -89,11 +89,12 @@ AskOutcome = TurnCame | TurnAsks | TurnGoesOn
 
 
 class _OpenConversation:
-    """One that this door has open, and how many wait in it."""
+    """One that this door has open, and how many wait in it; `late` are notes for asks, by key."""
 
     def __init__(self, session: Session, delivery: ProgramDelivery) -> None:
         self.session, self.delivery = session, delivery
         self.driven, self.waiting = False, 0
+        self.late = dict[str, list[str]]()
         self.unused = asyncio.Event()
         self.resting: asyncio.Task[None] | None = None
 
@@ -141,16 +142,21 @@ class Asks:
                 opened.unused.set()
 
     async def answer(self, outcome: TurnAsks, decision: Yes | No) -> None:
-        """Answer the question, on behalf of the person who did; nothing, if it is not open any more."""
+        """Answer the question, on behalf of the person who did. If somebody else was faster, the ask's outcome notes
+        what they answered; if nobody needs to any more, nothing comes of it.
+        """
         opened = self._open.get(outcome.conversation)
         if opened is None:
             return
-        with suppress(BadInput):  # somebody else was faster, or a stop has settled it
+        try:
             match decision:
                 case Yes(answer=answer):
                     await opened.session.approve(outcome.asked, by=OWNER, answer=answer)
                 case No(why=why):
                     await opened.session.refuse(outcome.asked, by=OWNER, why=why)
+        except NotOpen as late:
+            if late.answer:
+                opened.late.setdefault(outcome.key, []).append(str(late))
 
     async def question(self, key: str, name: str) -> TurnAsks | None:
         """The open question of this name, in the conversation of this key; None if it is not open any more."""
@@ -288,7 +294,8 @@ class Asks:
         files = await opened.delivery.files_of(following.opened, closed)
         spent = totals(log[following.opened - 1 : closed])
         text = words_of(log, closed, fact.ending)
-        return TurnCame(opened.session.conversation, key, fact.ending, text, tuple(files), tuple(notes), spent.dollars)
+        told = (*notes, *opened.late.pop(key, ()))
+        return TurnCame(opened.session.conversation, key, fact.ending, text, tuple(files), told, spent.dollars)
 
 
 class _News:

@@ -2,8 +2,8 @@
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import assert_never
 
 from msgspec import Struct
@@ -12,11 +12,13 @@ from angelia.cancellation import cancel_and_wait
 from angelia.core import entry as e
 from angelia.core.asked import shown_question
 from angelia.core.days import DAY_MS
-from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, ConversationId
 from angelia.core.principal import OWNER
 from angelia.faces.words.questions import No, Yes
+from angelia.service.conversation.first_answer import NotOpen
 from angelia.service.conversation.session import Session
+
+logger = logging.getLogger("angelia.python")
 
 
 class Question(Struct, frozen=True):
@@ -75,7 +77,7 @@ class Questions:
             self.failed = error
             await self._session.stop(OWNER)
             return
-        with suppress(BadInput):  # somebody else was faster, or a stop has settled it
+        try:
             match decision:
                 case Yes(scope=scope, days=days, answer=answer):
                     until = self._clock() + days * DAY_MS if days else 0
@@ -84,6 +86,9 @@ class Questions:
                     await self._session.refuse(asked, by=OWNER, why=why)
                 case _:
                     assert_never(decision)
+        except NotOpen as late:
+            if late.answer and self._approve:  # else a stop has settled it, or nobody was asked here
+                logger.warning("%s: %s", self._session.conversation, late)
 
     async def _decision(self, asked: e.ApprovalAsked) -> Decision:
         if self._approve is None:

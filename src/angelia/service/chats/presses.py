@@ -26,6 +26,7 @@ from angelia.service.chats.questions import (
 )
 from angelia.service.chats.sessions import ChatSessions
 from angelia.service.command_acts import NOT_YOURS
+from angelia.service.conversation.first_answer import NotOpen, not_open
 from angelia.service.conversation.session import Session
 from angelia.service.people.admission import may_do
 
@@ -61,11 +62,14 @@ async def _in_conversation(
         return await _wanted(chat_sessions, (line, envelope), (session, person, meaning), used)
     question = next((one for one in session.questions() if fits(meaning, one)), None)
     if question is None:
-        return GONE
+        return await _too_late(envelope, session, (person, meaning), not_open(session.log.entries, meaning.call))
     if not may_answer(person, question):
         return await _not_yours(envelope, session, person, question_id(session.conversation, question))
     crash_point("approval.before_commit")
-    await session.record(used, answer_fact(meaning, question, person))
+    try:
+        await session.record(used, answer_fact(meaning, question, person))
+    except NotOpen as late:
+        return await _too_late(envelope, session, (person, meaning), late)
     crash_point("approval.committed")
     await chat_sessions.work(session, line)
     return word_for(meaning)
@@ -132,11 +136,32 @@ async def _let_in(chat_sessions: ChatSessions, envelope: Envelope, person: Princ
 
 
 async def _not_yours(envelope: Envelope, session: Session, person: Principal, question: DeliveryId) -> str:
-    """Tell somebody once, in the chat where they pressed, whatever the network shows of the press itself."""
-    told = DeliveryId(f"{question}.{person}")
+    words = f"{NOT_YOURS} Only the owner says yes or no to what needs one."
+    await _tell(envelope, session, e.CommandGiven(NOT_YOURS, person, envelope.address, envelope.key), (question, words))
+    return NOT_YOURS
+
+
+async def _too_late(
+    envelope: Envelope, session: Session, pressed_by: tuple[Principal, QuestionAnswer], late: NotOpen
+) -> str:
+    """Whoever gave the answer that counts, and presses the same once more, has lost nothing by it."""
+    person, meaning = pressed_by
+    first = late.answer
+    if first and first.by == person and isinstance(first, e.ApprovalGiven) == meaning.yes and meaning.choice < 0:
+        return word_for(meaning)
+    question = DeliveryId(f"{session.conversation}.q{meaning.call}.{meaning.digest}.late")
+    given = e.CommandGiven(word_for(meaning), person, envelope.address, envelope.key)
+    await _tell(envelope, session, given, (question, str(late)))
+    return str(late)
+
+
+async def _tell(envelope: Envelope, session: Session, given: e.CommandGiven, about: tuple[DeliveryId, str]) -> None:
+    """Tell somebody once about a question, in the chat where they pressed, whatever the network shows of the press
+    itself.
+    """
+    question, words = about
+    told = DeliveryId(f"{question}.{given.sender}")
     known = (entry.fact.id for entry in session.log.entries if isinstance(entry.fact, e.DeliveryQueued))
     if told not in known:
-        words = f"{NOT_YOURS} Only the owner says yes or no to what needs one."
-        said = e.DeliveryQueued(told, envelope.address, (Text(words),), NOTICE)
-        await session.record(e.CommandGiven(NOT_YOURS, person, envelope.address, envelope.key), said)
-    return NOT_YOURS
+        said = e.DeliveryQueued(told, envelope.address, (Text(literally(words)),), NOTICE)
+        await session.record(given, said)

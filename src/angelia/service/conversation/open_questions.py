@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from angelia.core import entry as e
 from angelia.core.ids import CallId
+from angelia.engine.background import BackgroundWork
 from angelia.engine.calls import Asked, Started
-from angelia.engine.state import Turn
+from angelia.engine.state import Turn, advance
 
 
 def open_questions(turn: Turn, entries: Sequence[e.Entry], children: Sequence[e.WorkStarted]) -> list[e.ApprovalAsked]:
@@ -33,3 +34,9 @@ def open_questions(turn: Turn, entries: Sequence[e.Entry], children: Sequence[e.
     return [
         one for one in last.values() if one.call in waiting or (one.call.startswith(names) and one.call not in answered)
     ]
+
+
+def open_in(entries: Sequence[e.Entry]) -> list[e.ApprovalAsked]:
+    """The same, of a whole log that nobody follows."""
+    children = [one for one in BackgroundWork().now(entries) if one.child]
+    return open_questions(advance(Turn(), entries), entries, children)

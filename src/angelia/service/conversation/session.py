@@ -20,6 +20,7 @@ from angelia.engine.log import Log
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, advance, can_be_taken_back, folding, waits_for_program
 from angelia.sandboxes.port import Sandbox
+from angelia.service.conversation.first_answer import answer_among, not_open, store_first
 from angelia.service.conversation.open_questions import open_questions
 from angelia.service.conversation.runner import TurnDriver, TurnRunner
 from angelia.service.conversation.worked_folder import WorkedFolder
@@ -127,8 +128,15 @@ class Session:
                 runner.let_go()
 
     async def record(self, *facts: e.AnyFact) -> bool:
-        """Append what came in by a door, in one commit; False if it is known already, in which case nothing changed."""
-        return bool(await self._put(*facts))
+        """Append what a door heard, in one commit; False if it is known already, in which case nothing changed.
+
+        Raises:
+            NotOpen: what a person answered among it was answered before, or is not asked any more; nothing changed.
+        """
+        answer = answer_among(facts)
+        if answer is None:
+            return bool(await self._put(*facts))
+        return await store_first(self.log, self.questions, answer, *facts)
 
     async def _put(self, *facts: e.AnyFact) -> list[e.Entry]:
         """Append what a person does; the first thing they do begins the conversation in the store, unless another
@@ -160,27 +168,23 @@ class Session:
         """Say yes to the question that was shown, or answer it.
 
         Raises:
-            BadInput: this very question is not open any more.
+            NotOpen: this very question was answered before, or is not asked any more.
         """
-        self._see_open(asked)
-        await self.log.append(e.ApprovalGiven(asked.call, asked.digest, by, scope, until, clean(answer)))
+        await self.record(e.ApprovalGiven(asked.call, asked.digest, by, scope, until, clean(answer)))
 
     async def refuse(self, asked: e.ApprovalAsked, *, by: Principal, why: str = "") -> None:
         """Say no to the question that was shown.
 
         Raises:
-            BadInput: this very question is not open any more.
+            NotOpen: this very question was answered before, or is not asked any more.
         """
-        self._see_open(asked)
-        await self.log.append(e.ApprovalRefused(asked.call, by, clean(why)))
+        if (asked.call, asked.digest) not in [(one.call, one.digest) for one in self.questions()]:
+            raise not_open(self.log.entries, asked.call)
+        await self.record(e.ApprovalRefused(asked.call, by, clean(why)))
 
     def questions(self) -> list[e.ApprovalAsked]:
         """What waits for a person now, oldest first: of this conversation, and of its children under their names."""
         return open_questions(self.turn, self.log.entries, self.children)
-
-    def _see_open(self, asked: e.ApprovalAsked) -> None:
-        if (asked.call, asked.digest) not in [(one.call, one.digest) for one in self.questions()]:
-            raise BadInput("This question is not open any more.", then="The conversation shows what became of it.")
 
     # -- how it goes on -----------------------------------------------------------------------------------------
 

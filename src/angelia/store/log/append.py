@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from angelia.core import codec
 from angelia.core.entry import AnyFact, ConversationOpened, Entry, ModelFailed, ModelSaid
-from angelia.core.errors import BadInput, NotFound
+from angelia.core.errors import BadInput, NotFound, StoreError
 from angelia.core.ids import ConversationId
 from angelia.store.log import lease as leases
 from angelia.store.log import word_index
@@ -23,6 +23,10 @@ from angelia.store.tables import grants
 _INSERT = """
     INSERT INTO entries (conversation, seq, at, epoch, version, kind, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
+
+
+class Overtaken(StoreError):
+    """Others have appended to the log since it was read; nothing was appended."""
 
 
 class Draft(NamedTuple):
@@ -71,9 +75,10 @@ class Append(AskingJob[list[Entry]]):
         conversation: ConversationId,
         drafts: Sequence[Draft],
         lease: Lease | None,
+        seen: int,
     ) -> None:
         self.db, self.blobs = db, blobs
-        self.conversation = conversation
+        self.conversation, self.seen = conversation, seen
         self.drafts, self.lease = drafts, lease
 
     def __call__(self, connection: StoreConnection) -> list[Entry]:
@@ -91,6 +96,8 @@ class Append(AskingJob[list[Entry]]):
         if any(is_repeat(connection, self.conversation, draft.fact) for draft in self.drafts):
             return []
         end = self._end(connection, ends.of.get(self.conversation))
+        if self.seen and end.seq != self.seen:
+            raise Overtaken(f"The conversation {self.conversation} has grown since it was read.", then="Read it again.")
         now, epoch, before, place = self.db.clock(), self.lease.epoch if self.lease else 0, end.sum, ends.place
         entries = [Entry(seq, draft.at or now, draft.fact) for seq, draft in enumerate(self.drafts, end.seq + 1)]
         for entry, draft in zip(entries, self.drafts, strict=True):

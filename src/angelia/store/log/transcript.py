@@ -89,6 +89,7 @@ class Transcript:
         lease: Lease | None = None,
         haste: Haste = Haste.USUAL,
         at: Sequence[int] = (),
+        seen: int = 0,
     ) -> list[Entry]:
         """Append `facts` in one durable commit and return them with their places.
 
@@ -99,8 +100,10 @@ class Transcript:
         everything that came along, and the result is empty.
 
         `at` are the times of what happened elsewhere, Unix milliseconds, one for each fact; now, if it is empty.
+        `seen` is the number of the last entry that the facts go by; 0 where they hold whatever came after that.
 
         Raises:
+            Overtaken: something came after `seen`; nothing was appended.
             Fenced: the lease was taken over.
             NotFound: there is no such conversation, or the bytes that a fact refers to are not in the blob store.
             BadInput: the conversation that is to begin exists already.
@@ -110,7 +113,7 @@ class Transcript:
             Draft(fact, codec.kind_of(fact), codec.encode(fact), when)
             for fact, when in zip(facts, at or [0] * len(facts), strict=True)
         ]
-        entries = await self._db.write(Append(self._db, self._blobs, conversation, drafts, lease), haste)
+        entries = await self._db.write(Append(self._db, self._blobs, conversation, drafts, lease, seen), haste)
         if entries:
             # Told in the loop's next round, when whoever appended knows its own entries and need not be woken.
             asyncio.get_running_loop().call_soon(self._news.tell, conversation, entries[-1].seq)

@@ -102,13 +102,13 @@ async def page_command(
         session = await conversations.session(conversation)
         asked = conversations.command_key(conversation, key)
         result = await command(PageCommandPort(app, conversations, session, asked))
+        if isinstance(result, CommandReply) and result.facts:
+            given = e.CommandGiven(clean(text), OWNER, e.Address(asked.door, conversation), asked.key)
+            await session.record(given, *result.facts)
     except BadInput as wrong:
         return CommandOutcome({"reply": reply_nodes(str(wrong)), "table": None})
     match result:
-        case CommandReply(text=said, facts=facts):
-            if facts:
-                given = e.CommandGiven(clean(text), OWNER, e.Address(asked.door, conversation), asked.key)
-                await session.record(given, *facts)
+        case CommandReply(text=said):
             return CommandOutcome({"reply": reply_nodes(said), "table": None})
         case CommandTable(rows=rows, then=then):
             return CommandOutcome({"reply": reply_nodes(then), "table": [list(row) for row in rows]})

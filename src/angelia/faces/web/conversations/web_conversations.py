@@ -27,6 +27,7 @@ from angelia.faces.web.conversations.named_files import NamedFiles
 from angelia.faces.web.conversations.watched_conversation import WatchedConversation
 from angelia.faces.words.mentions import MentionableFile
 from angelia.sandboxes.workspace import make_own_folder, unfit, work_folder
+from angelia.service.conversation.first_answer import Answer, NotOpen, answer_unopened
 from angelia.service.conversation.session import Session
 from angelia.service.models.choice import choose
 from angelia.service.people.budgets import offered
@@ -244,9 +245,7 @@ class WebConversations:
                 409, "This does not run here.", "Another process of yours began it, and holds it.", "Stop it there."
             )
 
-    async def answer(
-        self, conversation: ConversationId, call: CallId, digest: str, given: e.ApprovalGiven | e.ApprovalRefused
-    ) -> None:
+    async def answer(self, conversation: ConversationId, call: CallId, digest: str, given: Answer) -> None:
         """Answer a question; what was asked is bound by its digest, so that no other is answered.
 
         Raises:
@@ -255,13 +254,15 @@ class WebConversations:
         async with self.watched(conversation) as watched, self._lock(conversation):  # of two at once the first counts
             open_now = (self._here(conversation) or watched).questions()  # who drives here knows before it is read
             asked = next((one for one in open_now if one.call == call), None)
-            if asked is None:
-                raise RequestRefused(
-                    409, "This question is not open any more.", then="The conversation shows the answer."
-                )
-            if asked.digest != digest:
+            if asked and asked.digest != digest:
                 raise RequestRefused(409, "The question has changed since it was shown.", then="Look at it again.")
-            await self._record(conversation, given)
+            try:
+                if session := self._here(conversation):
+                    await session.record(given)
+                else:
+                    await answer_unopened(self._app.transcript, conversation, given)
+            except NotOpen as late:
+                raise RequestRefused(409, late.what, late.why, late.then) from late
             door = watched.turn.opener.address.door if watched.turn.opener else DOOR
         if self._may_drive(door):
             async with self._lock(conversation):

@@ -1,0 +1,107 @@
+"""Of two answers to one question the first counts, whatever they came through; the other is told which, and whose."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.content import Text, ToolCall
+from angelia.core.ids import CallId
+from angelia.core.principal import ANGELIA, OWNER, Principal
+from angelia.service.app import App
+from angelia.service.conversation.first_answer import NotOpen, answer_unopened
+from angelia.service.conversation.session import Session
+from angelia.service.settings.config import load
+
+pytestmark = pytest.mark.anyio
+
+TERMINAL = e.Address("terminal")
+BEN = Principal("telegram", "4711")
+CALL = CallId("c1_0")
+ASKED = e.ApprovalAsked(CALL, "Which bed?", "d1", choices=("north", "south"), approvers=(OWNER, BEN))
+YES, NO = e.ApprovalGiven(CALL, "d1", OWNER), e.ApprovalRefused(CALL, OWNER)
+
+
+@asynccontextmanager
+async def at_two_doors(folder: Path) -> AsyncIterator[tuple[App, Session, Session]]:
+    """A conversation with an open question, as two processes have it: neither has read what the other appends."""
+    (workspace := folder / "work").mkdir()
+    app = await App.open(load(folder / "home", {}), {})
+    try:
+        one = app.conversations.begin(door="terminal", workspace=workspace)
+        await one.say([Text("Plant it.")], address=TERMINAL)
+        call = ToolCall(CALL, "ask_user", "{}")
+        await one.record(e.ModelAsked("m", 1, (2,)), e.ModelSaid("m", (call,), e.StopReason.TOOL_CALLS), ASKED)
+        other = Session(one.conversation, app.db, app.transcript, "another process")
+        await other.log.refresh()
+        yield app, one, other
+    finally:
+        await app.close()
+
+
+def answers(session: Session) -> list[e.AnyFact]:
+    return [one.fact for one in session.log.entries if isinstance(one.fact, e.ApprovalGiven | e.ApprovalRefused)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        (YES, NO, "answered before: yes, once, by the owner. Your answer changed nothing."),
+        (NO, YES, "answered before: no, by the owner. Your answer changed nothing."),
+        (e.ApprovalRefused(CALL, BEN, "not now"), YES, "answered before: no, by telegram:4711."),
+        (e.ApprovalGiven(CALL, "d1", BEN, answer="south"), NO, "answered before: “south”, by telegram:4711."),
+        (e.ApprovalGiven(CALL, "d1", OWNER, answer="the old one"), NO, "before: in words of their own, by the owner."),
+        (e.ApprovalGiven(CALL, "d1", OWNER, e.Scope.CONVERSATION), NO, "before: yes, conversation, by the owner."),
+        (e.ApprovalRefused(CALL, ANGELIA, "It expired."), YES, "not asked any more: It expired."),
+        (e.TurnClosed(end.Cancelled(OWNER)), YES, "not open any more. The conversation went on without an answer."),
+    ],
+)
+async def test_who_answers_second_is_told_what_was_answered_and_by_whom(
+    tmp_path: Path, first: e.AnyFact, second: e.ApprovalGiven | e.ApprovalRefused, told: str
+) -> None:
+    async with at_two_doors(tmp_path) as (_, one, other):
+        await one.record(first)
+        with pytest.raises(NotOpen, match=told.replace(".", r"\.")):
+            await other.record(second)
+        await other.log.refresh()
+        assert answers(other) == ([] if isinstance(first, e.TurnClosed) else [first])
+        with pytest.raises(NotOpen, match=told.replace(".", r"\.")):
+            await one.record(second)
+
+
+async def test_a_no_at_the_same_instant_as_a_yes_is_one_of_the_two(tmp_path: Path) -> None:
+    async with at_two_doors(tmp_path) as (_, one, other):
+        await one.approve(ASKED, by=OWNER)
+        with pytest.raises(NotOpen):
+            await other.refuse(ASKED, by=BEN)
+        assert answers(other) == [YES]
+
+
+@pytest.mark.parametrize("meanwhile", [(e.SystemSaid("It rains."),), (e.SystemSaid("It rains."),) * 3])
+async def test_what_else_is_appended_meanwhile_keeps_no_answer_back(
+    tmp_path: Path, meanwhile: Sequence[e.AnyFact]
+) -> None:
+    async with at_two_doors(tmp_path) as (_, one, other):
+        await one.record(*meanwhile)
+        assert await other.record(YES)
+        assert answers(other) == [YES]
+
+
+async def test_a_door_that_has_no_conversation_open_is_told_the_same(tmp_path: Path) -> None:
+    async with at_two_doors(tmp_path) as (app, one, other):
+        await answer_unopened(app.transcript, one.conversation, YES)
+        with pytest.raises(NotOpen, match="yes, once, by the owner"):
+            await answer_unopened(app.transcript, one.conversation, NO)
+        with pytest.raises(NotOpen, match="yes, once, by the owner"):
+            await other.record(NO)
+
+
+async def test_a_press_that_comes_twice_changes_nothing_and_is_no_second_answer(tmp_path: Path) -> None:
+    async with at_two_doors(tmp_path) as (_, one, _other):
+        given = e.CommandGiven("Allowed", OWNER, e.Address("telegram", "7"), "k1")
+        await one.record(given)
+        assert not await one.record(given, YES)
+        assert answers(one) == []
