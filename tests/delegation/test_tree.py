@@ -11,8 +11,10 @@ from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, Working
 from angelia.faces.cli.chat.live_rows import live_rows
 from angelia.faces.cli.chat.live_view import LiveView
+from angelia.faces.web.conversations.entry_view import EntryViews
 from angelia.faces.words.reply_stream import ReplyStream
 from angelia.faces.words.transcript_lines import TranscriptLines
+from angelia.service.delegation.outcome import unpriced_in
 from angelia.service.delegation.tree import below, shown_rows, tree_of
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Hang, call, say
@@ -40,7 +42,24 @@ async def test_a_tree_shows_each_helper_with_its_state_and_what_it_has_cost(tmp_
             ("  h1", "Answered", "2", "look"),
             ("  h2", "works", "1", "hang"),
         ]
-        assert [row[4] for row in shown[:2]] == ["unknown", "unknown"]  # nobody knows this model's price
+        assert [row[4] for row in shown[:2]] == ["price unknown"] * 2  # nobody knows this model's price
+
+
+async def test_a_helpers_price_that_nobody_knows_is_told_as_unknown(tmp_path: Path) -> None:
+    script = by_task({"look": [say("Seen.")], "Begin": [delegate("look"), WAIT, say("Well.")]})
+    async with family(tmp_path, script) as (talk, _):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        entries = talk.session.log.entries
+        (ended,) = [one for one in entries if isinstance(one.fact, e.WorkEnded)]
+        assert isinstance(ended.fact, e.WorkEnded)
+        assert ended.fact.child == e.ChildEnd(end.Answered(), cost=0, steps=1, unpriced=1)
+        told = [line.text for line in TranscriptLines().tell(ended)]
+        assert told == ["h1 has answered · 1 model call · price unknown"]
+        assert EntryViews().view(ended)["child"] == {"ending": "Answered", "cost": 0, "unpriced": 1, "steps": 1}
+        assert unpriced_in(entries) == 4, "its own three, and its helper's"
+        rows = await tree_of(talk.app.transcript, talk.session.conversation, "Begin.")
+        assert [row.unpriced for row in rows] == [4, 1]
 
 
 async def test_a_conversation_is_deleted_with_those_that_worked_for_it(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import assert_never
 
+from angelia.context.usage_meter import cost_words
 from angelia.core import ending as end
 from angelia.core.content import Text
 from angelia.core.counts import counted
@@ -100,8 +101,10 @@ def about_child(name: str, ended: ChildEnd, said: str) -> str:
 
     >>> print(about_child("h1", ChildEnd(end.StepLimit(5), cost=20_000, steps=5), "Stopped."))
     The helper h1 has ended without an answer (StepLimit; 5 model calls, $0.0200). Stopped.
+    >>> print(about_child("h1", ChildEnd(end.StepLimit(5), steps=5, unpriced=5), "Stopped."))
+    The helper h1 has ended without an answer (StepLimit; 5 model calls, price unknown). Stopped.
     """
-    spent = f"{counted(ended.steps, 'model call')}, ${ended.cost / 1e6:.4f}"
+    spent = f"{counted(ended.steps, 'model call')}, {cost_words(ended.cost, ended.unpriced)}"
     if isinstance(ended.ending, end.Answered):
         return f"The helper {name} has answered ({spent}). Its words are data:\n{said}"
     how = type(ended.ending).__name__ if ended.ending else "it could not go on"

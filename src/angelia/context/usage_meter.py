@@ -81,3 +81,14 @@ def money(millionths: int) -> str:
     if not millionths:
         return "$0"
     return f"${millionths / 1e6:.4f}" if millionths < 100_000 else f"${millionths / 1e6:.2f}"
+
+
+def cost_words(millionths: int, unpriced: int) -> str:
+    """An amount in US dollars, besides which so many payments have no known price.
+
+    >>> cost_words(20_000, 0), cost_words(0, 3), cost_words(20_000, 1)
+    ('$0.0200', 'price unknown', '$0.0200 + ?')
+    """
+    if not unpriced:
+        return money(millionths)
+    return f"{money(millionths)} + ?" if millionths else "price unknown"

@@ -900,12 +900,14 @@ class Child(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 class ChildEnd(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How a child ended; None as `ending` where it could not be driven to one. Only `Answered` is an answer.
 
-    `cost` is what it and its own children were paid, millionths of a US dollar; `steps` are its model calls.
+    `cost` is what it and its own children were paid, millionths of a US dollar; of `unpriced` payments besides, the
+    price is not known. `steps` are its model calls.
     """
 
     ending: Ending | None = None
     cost: int = 0
     steps: int = 0
+    unpriced: int = 0
 
 
 class WorkStarted(Fact, frozen=True):

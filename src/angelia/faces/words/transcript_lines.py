@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from angelia.context.usage_meter import cost_words
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Media, ReplyPart, Text, Thinking, ToolCall
@@ -254,7 +255,7 @@ def _child_ended(name: str, came: e.ChildEnd) -> TranscriptLine:
     answered = isinstance(came.ending, end.Answered)
     how = "has answered" if answered else f"has ended without an answer ({type(came.ending).__name__})"
     calls = counted(came.steps, "model call")
-    words = f"{name} {how if came.ending else 'could not go on'} · {calls} · ${came.cost / 1e6:.4f}"
+    words = f"{name} {how if came.ending else 'could not go on'} · {calls} · {cost_words(came.cost, came.unpriced)}"
     return TranscriptLine(Tone.DONE if answered else Tone.FAILED, words)
 
 

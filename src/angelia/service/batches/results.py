@@ -14,6 +14,7 @@ from angelia.core.sentences import sentence
 from angelia.service.batches.statistics import Interval, pass_at, wilson
 from angelia.service.batches.tasks import Task
 from angelia.service.batches.trials import TaskTrial
+from angelia.service.delegation.outcome import unpriced_in
 
 _MODEL_AWAY = (end.ModelUnavailable, end.ModelUnknown, end.LoginNeeded, end.OutOfCredit, end.WrongAddress)
 _ANSWERS = ("answer", "ending")
@@ -99,7 +100,7 @@ def result_of(trial: TaskTrial, conversation: str, entries: Sequence[e.Entry]) -
     ending, checked = last_ending(entries), check_of(entries)
     if ending is None or not is_final(ending, trial.task) or (trial.task.check and checked is None):
         return None
-    meter, usages = UsageMeter(entries), [one.fact.usage for one in entries if isinstance(one.fact, e.ModelSaid)]
+    usages = [one.fact.usage for one in entries if isinstance(one.fact, e.ModelSaid)]
     asked = next(entry.at for entry in entries if isinstance(entry.fact, e.UserSaid))
     closed = max(entry.at for entry in entries if isinstance(entry.fact, e.TurnClosed))
     return TrialResult(
@@ -113,7 +114,7 @@ def result_of(trial: TaskTrial, conversation: str, entries: Sequence[e.Entry]) -
         why=checked.why if checked else sentence(ending),
         answer=answer_of(entries),
         cost=cost_of(entries),
-        unpriced=meter.unpriced,
+        unpriced=unpriced_in(entries),
         input_tokens=sum(usage.input for usage in usages),
         output_tokens=sum(usage.output for usage in usages),
         steps=len(usages),

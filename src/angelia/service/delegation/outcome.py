@@ -36,7 +36,7 @@ def outcome_of(log: Sequence[e.Entry], trouble: str = "") -> ChildOutcome:
     lines = [f"[{file_line(file)}]" for file in files]
     answered = isinstance(ending, end.Answered)
     return ChildOutcome(
-        e.ChildEnd(ending, cost_of(log), steps_of(log)),
+        e.ChildEnd(ending, cost_of(log), steps_of(log), unpriced_in(log)),
         CallStatus.OK if answered else CallStatus.ERROR,
         (Text("\n".join([words, *lines])), *files),
     )
@@ -66,20 +66,9 @@ def _paid(fact: e.AnyFact) -> int:
 
 
 def unpriced_in(log: Sequence[e.Entry]) -> int:
-    """How many of a conversation's own payments have no known price."""
-    return UsageMeter(log).unpriced
-
-
-def cost_words(cost: int, unpriced: int) -> str:
-    """Millionths of a US dollar, of which so many payments are not known.
-
-    >>> cost_words(20_000, 0), cost_words(0, 3), cost_words(20_000, 1)
-    ('$0.0200', 'unknown', '$0.0200 + ?')
-    """
-    known = f"${cost / 1e6:.4f}"
-    if not unpriced:
-        return known
-    return f"{known} + ?" if cost else "unknown"
+    """How many payments of a conversation and its ended children have no known price."""
+    ended = (entry.fact.child for entry in log if isinstance(entry.fact, e.WorkEnded))
+    return UsageMeter(log).unpriced + sum(child.unpriced for child in ended if child)
 
 
 def steps_of(log: Sequence[e.Entry]) -> int:

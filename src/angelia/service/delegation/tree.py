@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from angelia.context.usage_meter import UsageMeter, cost_words
 from angelia.core import entry as e
 from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId, short
 from angelia.core.text import one_line
 from angelia.engine.state import Turn, advance
-from angelia.service.delegation.outcome import cost_of, cost_words, steps_of, unpriced_in
+from angelia.service.delegation.outcome import cost_of, steps_of
 from angelia.store.log.transcript import Transcript
 
 NOT_OPENED = "not opened yet"
@@ -63,7 +64,7 @@ async def _below(
     ended: e.WorkEnded | None,
 ) -> list[TreeRow]:
     log = await transcript.entries(conversation)
-    steps, cost, unpriced = steps_of(log), cost_of(log), unpriced_in(log)
+    steps, cost, unpriced = steps_of(log), cost_of(log), UsageMeter(log).unpriced
     rows: list[TreeRow] = []
     facts = [entry.fact for entry in log]
     ends = {fact.call: fact for fact in facts if isinstance(fact, e.WorkEnded)}

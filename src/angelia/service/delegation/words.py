@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from angelia.context.usage_meter import cost_words
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
 from angelia.core.counts import counted
 from angelia.service.delegation.changes import CopyChanges
-from angelia.service.delegation.outcome import ChildOutcome, cost_of, cost_words, file_line, steps_of, unpriced_in
+from angelia.service.delegation.outcome import ChildOutcome, cost_of, file_line, steps_of, unpriced_in
 
 _ABOUT = (
     "[You are {name}, a helper: another conversation gave you this task, and reads nothing of you but your last reply "

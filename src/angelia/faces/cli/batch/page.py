@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
-from angelia.context.usage_meter import count
+from angelia.context.usage_meter import cost_words, count
 from angelia.core.counts import counted
 from angelia.core.text import one_line
 from angelia.core.visible import visible
-from angelia.faces.cli.batch.result_words import endings, in_words, interval, no_verdicts, outcome_words, price
+from angelia.faces.cli.batch.result_words import endings, in_words, interval, no_verdicts, outcome_words
 from angelia.service.batches.results import ModelSummary, TrialResult, summaries
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -54,7 +54,7 @@ def _many(number: int, one: str, more: str) -> str:
 
 
 def _summary_line(found: Sequence[ModelSummary], results: Sequence[TrialResult], tasks: int) -> str:
-    cost = price(sum(one.cost for one in found), sum(one.unpriced for one in found))
+    cost = cost_words(sum(one.cost for one in found), sum(one.unpriced for one in found))
     paid = "cost unknown" if cost == "unknown" else f"{cost} in all"
     counted = (_many(tasks, "task", "tasks"), _many(len(found), "model", "models"))
     return " · ".join((*counted, _many(len(results), "result", "results"), paid))
@@ -88,8 +88,8 @@ def _model(one: ModelSummary) -> str:
         more.append(", ".join(f"pass@{k} {rate:.0%}" for k, rate in one.pass_at.items()))
     cells = (
         f"{one.passed} of {one.checked}" if checked else "no checks",
-        price(one.cost, one.unpriced),
-        price(one.cost // one.passed, one.unpriced) if one.passed else "–",
+        cost_words(one.cost, one.unpriced),
+        cost_words(one.cost // one.passed, one.unpriced) if one.passed else "–",
         count(one.tokens),
         f"{one.steps:g}",
         f"{one.seconds:.1f}",
@@ -156,7 +156,7 @@ def _not_passed(results: Sequence[TrialResult]) -> str:
 
 def _told(result: TrialResult) -> str:
     number = f" · try {result.number}" if result.number > 1 else ""
-    paid = price(result.cost, result.unpriced)
+    paid = cost_words(result.cost, result.unpriced)
     cost = "cost unknown" if paid == "unknown" else paid
     said = f"scored {result.score:g}" if result.outcome == "scored" else outcome_words(result.outcome)
     rows = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from angelia.context.usage_meter import count, money
+from angelia.context.usage_meter import cost_words, count
 from angelia.core.text import one_line
 from angelia.faces.words.widths import table
 from angelia.service.batches.results import ModelSummary, TrialResult, summaries
@@ -35,8 +35,8 @@ def _row(one: ModelSummary) -> tuple[str, ...]:
         f"{one.passed} of {one.checked}" if checked else "no checks",
         f"{one.rate:.1%}" if checked else "–",
         interval(one) if checked else "–",
-        price(one.cost, one.unpriced),
-        price(one.cost // one.passed, one.unpriced) if one.passed else "–",
+        cost_words(one.cost, one.unpriced),
+        cost_words(one.cost // one.passed, one.unpriced) if one.passed else "–",
         count(one.tokens),
         f"{one.steps:g}",
         f"{one.seconds:.1f}",
@@ -46,17 +46,6 @@ def _row(one: ModelSummary) -> tuple[str, ...]:
 def interval(one: ModelSummary) -> str:
     """From where to where the rate lies."""
     return f"{one.interval.low:.0%} to {one.interval.high:.0%}"
-
-
-def price(cost: int, unpriced: int) -> str:
-    """Millionths in dollars; what is not known is said.
-
-    >>> price(1_500_000, 0), price(0, 2), price(1_500_000, 1)
-    ('$1.50', 'unknown', '$1.50 + ?')
-    """
-    if not unpriced:
-        return money(cost)
-    return f"{money(cost)} + ?" if cost else "unknown"
 
 
 def endings(one: ModelSummary) -> str:
@@ -94,5 +83,5 @@ def result_line(result: TrialResult) -> str:
     said = f"{said} {result.score:g}" if result.outcome == "scored" else said
     why = f": {one_line(result.why, _REASON)}" if result.why and not result.passed else ""
     number = f" (try {result.number})" if result.number > 1 else ""
-    spent = f"{price(result.cost, result.unpriced)}, {result.seconds:.1f} s"
+    spent = f"{cost_words(result.cost, result.unpriced)}, {result.seconds:.1f} s"
     return f"{result.task}{number}, {result.model}: {said}{why} · {spent}"

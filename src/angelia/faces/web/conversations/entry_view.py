@@ -271,10 +271,11 @@ def _delivery(seq: int, fact: e.DeliveryQueued) -> View:
 def _work_ended(seq: int, fact: e.WorkEnded) -> View:
     came = fact.child
     ending = type(came.ending).__name__ if came and came.ending else ""
+    spent = {"cost": came.cost, "unpriced": came.unpriced, "steps": came.steps} if came else {}
     return {
         "call": fact.call,
         "work": fact.work,
         "status": fact.status,
         "parts": part_views(seq, fact.parts, plain=True),
-        "child": {"ending": ending, "cost": came.cost, "steps": came.steps} if came else None,
+        "child": {"ending": ending} | spent if spent else None,
     }

@@ -8,7 +8,7 @@ import { Calls } from "./calls.js";
 import { ReceiptRow } from "./receipt_row.js";
 import { toast } from "./toasts.js";
 import { withCode } from "./with_code.js";
-import { clock, door, dayName, duration, longDay, money, second } from "./words.js";
+import { clock, door, dayName, duration, longDay, money, paid, second } from "./words.js";
 
 /** @typedef {import("./fold.js").Item} Item */
 
@@ -121,6 +121,6 @@ const Works = ({ works, id }) => html`<div class="works">${works.map((one) => ht
 function Work({ started, ended }) {
   const child = started.work === "child";
   const state = ended ? (ended.status === "ok" ? "done" : "failed") : "work";
-  const words = ended ? [ended.child?.ending || (ended.status === "ok" ? "ended" : ended.status), ended.child && `${ended.child.steps} steps`, ended.child && money(ended.child.cost), clock(ended.at)] : ["in the background since", clock(started.at)];
+  const words = ended ? [ended.child?.ending || (ended.status === "ok" ? "ended" : ended.status), ended.child && `${ended.child.steps} steps`, ended.child && paid(ended.child), clock(ended.at)] : ["in the background since", clock(started.at)];
   return html`<div class="work"><div class="t"><${State} of=${state} /><span class=${child ? "" : "mono"}>${child ? `Helper: ${started.what}` : started.what}</span></div><p>${words.filter(Boolean).join(ended ? " · " : " ")}</p></div>`;
 }
