@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection
-from typing import NoReturn, cast
+from typing import Annotated, NoReturn, cast, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,7 @@ from angelia.models.catalog.vendors import vendors
 from angelia.sandboxes.egress.addresses import no_addresses
 from angelia.service.places.presets import Preset, SandboxSettings
 from angelia.service.settings import config
+from angelia.service.settings.faults import takes
 from angelia.tools.browser.page_logins import PageLogins
 from angelia.tools.browser.toolset import browser_tools
 from angelia.tools.discovery import own_toolsets
@@ -92,15 +93,18 @@ _PRESET = '[sandbox.presets.lab]\nspec = "docker:python:3.12"\ndocker = {network
 
 def _settings(group: Struct, without: Collection[str] = ()) -> str:
     """Each setting of a group with its default as TOML writes it."""
+    hints = get_type_hints(type(group), include_extras=True)
     rows = [
-        (f"`{f.name}`", _type(f.type), f"`{msgspec.json.encode(getattr(group, f.name)).decode()}`")
+        (f"`{f.name}`", _type(f.type, hints[f.name]), f"`{msgspec.json.encode(getattr(group, f.name)).decode()}`")
         for f in fields(type(group))
         if f.name not in without
     ]
     return table(("setting", "takes", "default"), rows)
 
 
-def _type(written: str) -> str:
+def _type(written: str, hint: object) -> str:
+    if get_origin(hint) is Annotated:
+        return takes(hint).removeprefix("a ").replace("|", r"\|")
     return _IN_WORDS.get(written) or " · ".join(f'`"{word}"`' for word in re.findall(r"'(\w*)'", written))
 
 

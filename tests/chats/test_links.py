@@ -189,7 +189,6 @@ async def test_bytes_that_are_not_what_they_were_are_not_handed_out_as_whole(tmp
         (GatewaySettings(listen="127.0.0.1:1", links="files.example.org"), "gateway.links"),
         (GatewaySettings(listen="127.0.0.1:1", links="https://x/?y"), "gateway.links"),
         (GatewaySettings(links="https://files.example.org"), "gateway.listen"),
-        (GatewaySettings(listen="127.0.0.1:1", links="https://x", link_hours=0), "gateway.link_hours"),
     ],
 )
 async def test_a_link_setting_that_cannot_be_is_named(tmp_path: Path, settings: GatewaySettings, key: str) -> None:

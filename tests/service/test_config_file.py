@@ -2,12 +2,17 @@
 
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, get_args, get_origin, get_type_hints
 
 import pytest
+from msgspec import Struct
 
+from angelia.channels.registry import OURS, find_channel
 from angelia.core.errors import AngeliaError, BadInput, ConfigError
-from angelia.service.settings.config import load
+from angelia.models.catalog.vendor import Vendor
+from angelia.service.settings.config import Config, load
 from angelia.service.settings.config_file import ConfigFile
 from angelia.service.settings.private_file import write_private
 
@@ -73,7 +78,25 @@ REFUSED = [
     ("max_steps", "3", "Did you mean limits.max_steps?"),
     ("policy.mod", "ask", "Did you mean policy.mode?"),
     ("policy.mode", "pla", 'It takes "plan", "ask", "edit" or "autonomous". Did you mean plan?'),
-    ("limits.max_steps", "many", "This is text. It takes a whole number."),
+    ("limits.max_steps", "many", "This is text. It takes a whole number from 0 on."),
+    ("limits.max_steps", "-5", "This is out of range. It takes a whole number from 0 on."),
+    ("limits.patience", "-2", "It takes a whole number from -1 on."),
+    ("context.share", "0", "This is out of range. It takes a number from 0.05 to 1."),
+    ("context.share", "1.5", "It takes a number from 0.05 to 1."),
+    ("context.summary_seconds", "0", "It takes a number above 0."),
+    ("timeouts.connect", "0", "It takes a number above 0."),
+    ("timeouts.first_byte", "0", "This is out of range. It takes a number above 0."),
+    ("timeouts.silence", "0.0", "It takes a number above 0."),
+    ("delegation.silent_minutes", "0", "It takes a number above 0."),
+    ("undo.file_bytes", "0", "It takes a whole number from 1 on."),
+    ("gateway.link_hours", "0", "It takes a whole number from 1 on."),
+    ("painter.seconds", "0", "It takes a number above 0."),
+    ("sandbox.local.memory_percent", "101", "It takes a whole number from 0 to 100."),
+    ("remedies.busy.wait", "-1", "It takes a whole number from 0 on."),
+    ("retention.doors.web", "-1", "It takes a whole number from 0 on."),
+    ("channels.telegram.stale_minutes", "-1", "It takes a whole number from 0 on."),
+    ("vendors.openai.window", "-1", "It takes a whole number from 0 on."),
+    ("language", "german", "This has another form."),
     ("model", "gpt-5", 'It takes "VENDOR:NAME", such as "openai:gpt-5".'),
     ("model", "antropic:claude", "Did you mean anthropic?"),
     ("channels.telegrm.owners", "4711", "There is no setting"),
@@ -91,6 +114,25 @@ def test_a_bad_value_is_refused_before_anything_is_written(tmp_path: Path, key: 
     assert said.lower() in str(refused.value).lower()
     assert str(refused.value).endswith("Nothing was changed.")
     assert file.text() == COMMENTED
+
+
+def _numbers(name: str, hint: object) -> Iterator[tuple[str, object]]:
+    """Every setting that is a number, at any depth of what a setting takes, by name, with what it takes."""
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        for own, inner in get_type_hints(hint, include_extras=True).items():
+            yield from _numbers(f"{name}.{own}", inner)
+    elif hint in (int, float) or (get_origin(hint) is Annotated and get_args(hint)[0] in (int, float)):
+        yield name, hint
+    else:
+        for inner in get_args(hint):
+            yield from _numbers(name, inner)
+
+
+def test_every_setting_that_is_a_number_says_its_range() -> None:
+    groups: list[type[Struct]] = [Config, Vendor, *(find_channel(name, {}).settings for name in OURS)]
+    found = [one for group in groups for one in _numbers(group.__name__, group)]
+    assert len(found) > 80
+    assert [name for name, hint in found if get_origin(hint) is not Annotated] == []
 
 
 WRONG = """\

@@ -4,6 +4,8 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
+from angelia.core.amounts import Count
+
 
 class Secret(Struct, frozen=True, forbid_unknown_fields=True):
     """Where a token is read from: a variable, a file that only its owner can read, a command's first line, or a kept
@@ -73,7 +75,7 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     chats: dict[str, ChatSettings] = {}
     groups: Literal["addressed", "all"] = "addressed"
     per_person: bool = False
-    stale_minutes: int = 30
+    stale_minutes: Count = 30
     unsure: Literal["repeat", "keep"] = "repeat"
     stream: bool = True
     workspace: str = ""

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from angelia.core.amounts import Count
+
 
 class Ability(StrEnum):
     """Whether a model takes something. UNKNOWN is tried, and a refusal is learnt from."""
@@ -16,10 +18,10 @@ class Ability(StrEnum):
 class ImageLimits(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What one picture may be. 0 means no known limit. `tokens` names the vendor's formula (`context.budget`)."""
 
-    bytes: int = 0
-    long_edge: int = 0
-    pixels: int = 0
-    count: int = 0
+    bytes: Count = 0
+    long_edge: Count = 0
+    pixels: Count = 0
+    count: Count = 0
     tokens: str = "patch"
 
 

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from angelia.channels.settings import ChannelSettings, Secret, SetupGuide
+from angelia.core.amounts import Amount, Port
 
 
 class IrcSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
@@ -27,7 +28,7 @@ class IrcSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     needed: ClassVar[tuple[str, ...]] = ("server", "nick", "join")
     connected: ClassVar[bool] = True
     server: str = "irc.libera.chat"
-    port: int = 6697
+    port: Port = 6697
     tls: bool = True
     ca: str = ""
     nick: str = "angelia"
@@ -36,7 +37,7 @@ class IrcSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     token: Secret | None = None
     server_password: Secret | None = None
     identity: Literal["account", "mask", "nick"] = "account"
-    line_seconds: float = 2.0
+    line_seconds: Amount = 2.0
 
     @property
     def accounts(self) -> tuple[Secret | str, ...]:

@@ -5,6 +5,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from angelia.channels.settings import ChannelSettings, Secret, SetupGuide
+from angelia.core.amounts import PositiveCount
 
 
 class MatrixSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
@@ -24,7 +25,7 @@ class MatrixSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     needed: ClassVar[tuple[str, ...]] = ("server",)
     server: str = "https://matrix.org"
     token: Secret = Secret(env="MATRIX_TOKEN")
-    upload: int = 50_000_000
+    upload: PositiveCount = 50_000_000
 
 
 class MatrixTimeouts(Struct, frozen=True):

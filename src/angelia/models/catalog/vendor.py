@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from angelia.core.amounts import Count
 from angelia.core.profile import Ability, ImageLimits
 
 QUIRKS = frozenset(
@@ -46,8 +47,8 @@ class ModelRow(Struct, frozen=True, forbid_unknown_fields=True):
     tools: Ability | None = None
     thinking: Ability | None = None
     prefill: Ability | None = None
-    window: int | None = None
-    max_output: int | None = None
+    window: Count | None = None
+    max_output: Count | None = None
     quirks: tuple[str, ...] = ()
 
 
@@ -61,11 +62,11 @@ class Vendor(ModelAbilities, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     key_env: tuple[str, ...] = ()
     local: bool = False
     prices: str = ""
-    window: int = 0
-    max_output: int = 0
-    body_limit: int = 0
+    window: Count = 0
+    max_output: Count = 0
+    body_limit: Count = 0
     image_limits: ImageLimits = ImageLimits()
-    cache_marks: int = 0
+    cache_marks: Count = 0
     quirks: tuple[str, ...] = ()
     models: tuple[ModelRow, ...] = ()
 

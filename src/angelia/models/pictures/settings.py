@@ -1,6 +1,10 @@
 """What the settings say of the painter."""
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from angelia.core.amounts import PositiveAmount
 
 
 class PainterSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -14,6 +18,6 @@ class PainterSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     model: str = ""
     server: str = ""
-    price: float = -1.0
-    seconds: float = 300.0
+    price: Annotated[float, Meta(ge=-1)] = -1.0
+    seconds: PositiveAmount = 300.0
     workflow: str = ""

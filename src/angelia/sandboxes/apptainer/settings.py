@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from angelia.core.amounts import Amount, Count
+
 
 class ApptainerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Limits and looks of an instance. 0 is no limit; `memory_mb` is 1,000,000 bytes, `cpus` are cores.
@@ -18,9 +20,9 @@ class ApptainerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     program: str = ""
     network: Literal["none", "host"] = "none"
-    memory_mb: int = 0
-    cpus: float = 0.0
-    processes: int = 0
+    memory_mb: Count = 0
+    cpus: Amount = 0.0
+    processes: Count = 0
     overlay: str = ""
     volumes: tuple[str, ...] = ()
-    idle_minutes: int = 15
+    idle_minutes: Count = 15

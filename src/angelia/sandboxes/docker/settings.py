@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from angelia.core.amounts import Amount, Count
 from angelia.core.errors import ConfigError
 
 
@@ -23,12 +24,12 @@ class DockerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     socket: str = ""
     network: Literal["none", "bridge"] = "none"
     workspace: Literal["bind", "tmpfs", "image"] = "bind"
-    memory_mb: int = 4000
-    cpus: float = 0.0
-    processes: int = 1000
-    tmp_mb: int = 1000
+    memory_mb: Count = 4000
+    cpus: Amount = 0.0
+    processes: Count = 1000
+    tmp_mb: Count = 1000
     volumes: tuple[str, ...] = ()
-    idle_minutes: int = 60
+    idle_minutes: Count = 60
 
     @property
     def outlives_container(self) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.core.amounts import Count, Percent
 from angelia.sandboxes.shared.limits import limits, processes
 
 MB = 1_000_000
@@ -34,11 +35,11 @@ class LocalSettings(Struct, frozen=True, forbid_unknown_fields=True):
     too, and `memory_percent` is what all of them together may use of this machine's memory, of 100.
     """
 
-    processes: int = 4096
-    file_mb: int = 20_000
-    memory_mb: int = 0
-    free_mb: int = 500
-    memory_percent: int = 80
+    processes: Count = 4096
+    file_mb: Count = 20_000
+    memory_mb: Count = 0
+    free_mb: Count = 500
+    memory_percent: Percent = 80
 
 
 USUAL = LocalSettings()

@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from angelia.core.amounts import Amount, Count
+
 
 class ModalSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Limits and looks of a sandbox at Modal. 0 is Modal's choice; `memory_mb` is 1,000,000 bytes, `cpus` are cores.
@@ -14,7 +16,7 @@ class ModalSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     app: str = "angelia"
     network: Literal["none", "on"] = "none"
-    memory_mb: int = 0
-    cpus: float = 0.0
-    idle_minutes: int = 15
-    snapshot_days: int = 30
+    memory_mb: Count = 0
+    cpus: Amount = 0.0
+    idle_minutes: Count = 15
+    snapshot_days: Count = 30

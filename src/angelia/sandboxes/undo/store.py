@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.core.amounts import Count, PositiveCount
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.shared.private_folders import make_private
 from angelia.sandboxes.shared.tree_removal import remove_tree
@@ -31,9 +32,9 @@ class UndoSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     enabled: bool = True
-    max_bytes: int = 2_000_000_000
-    days: int = 7
-    file_bytes: int = 200_000_000
+    max_bytes: Count = 2_000_000_000
+    days: Count = 7
+    file_bytes: PositiveCount = 200_000_000
 
 
 class FoundStep(Struct, frozen=True):

@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from angelia.core.amounts import Amount, Count, PositiveAmount
+
 
 class DelegationSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """`at_once` helpers of one conversation work side by side, the others wait; a turn opens `most` of them at most.
@@ -14,13 +16,13 @@ class DelegationSettings(Struct, frozen=True, forbid_unknown_fields=True):
     for one; what `.gitignore` names does not count, and is not in the copy.
     """
 
-    at_once: int = 3
-    most: int = 30
-    depth: int = 1
-    max_steps: int = 50
-    max_cost: float = 1.0
-    silent_minutes: float = 15.0
-    copy_bytes: int = 2_000_000_000
+    at_once: Count = 3
+    most: Count = 30
+    depth: Count = 1
+    max_steps: Count = 50
+    max_cost: Amount = 1.0
+    silent_minutes: PositiveAmount = 15.0
+    copy_bytes: Count = 2_000_000_000
 
 
 class ChildPreset(Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,8 +41,8 @@ class ChildPreset(Struct, frozen=True, forbid_unknown_fields=True):
     instructions: str = ""
     model: str = ""
     tools: tuple[str, ...] = ()
-    max_cost: float = 0.0
-    max_steps: int = 0
+    max_cost: Amount = 0.0
+    max_steps: Count = 0
     worker: str = ""
     command: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)

@@ -88,8 +88,6 @@ def links_of(settings: GatewaySettings, home: Path, outbox: Outbox, clock: Clock
             "Links lead to the gateway's own listener.",
             'Set gateway.listen, such as "127.0.0.1:8787", and lead the address there.',
         )
-    if settings.link_hours < 1:
-        raise ConfigError(f"gateway.link_hours is {settings.link_hours}.", "Expected at least one hour.")
     return Links(settings.links, settings.link_hours, _key(home), outbox, clock)
 
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from angelia.channels.settings import Secret
+from angelia.core.amounts import Amount, Count, Port, PositiveAmount, PositiveCount
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.principal import Principal
 from angelia.models.pictures.settings import PainterSettings
@@ -32,16 +33,16 @@ class Caps(Struct, frozen=True, forbid_unknown_fields=True):
     Angelia's process ended `max_crashes` times in a row is not begun again, for it may be what ends it.
     """
 
-    max_steps: int = 90
-    max_tokens: int = 0
-    max_cost: float = 0.0
-    max_seconds: int = 0
-    day_tokens: int = 0
-    day_cost: float = 0.0
-    patience: int = -1
-    longest_wait: int = 120
-    cut_pause: float = 0.5
-    max_crashes: int = 3
+    max_steps: Count = 90
+    max_tokens: Count = 0
+    max_cost: Amount = 0.0
+    max_seconds: Count = 0
+    day_tokens: Count = 0
+    day_cost: Amount = 0.0
+    patience: Annotated[int, Meta(ge=-1)] = -1
+    longest_wait: Count = 120
+    cut_pause: Amount = 0.5
+    max_crashes: Count = 3
 
 
 class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,18 +57,18 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
     has rested for `learn_after` seconds.
     """
 
-    share: float = 0.8
-    reserve: int = 8192
-    old_media: int = 4_000_000
-    max_output: int = 0
+    share: Annotated[float, Meta(ge=0.05, le=1)] = 0.8
+    reserve: Count = 8192
+    old_media: Count = 4_000_000
+    max_output: Count = 0
     cache_hour: bool = False
     instructions: str = ""
     folder_instructions: bool = True
     notes: bool = True
     learner: str = ""
-    learn_after: float = 5.0
+    learn_after: Amount = 5.0
     summariser: str = ""
-    summary_seconds: float = 120.0
+    summary_seconds: PositiveAmount = 120.0
 
 
 class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,8 +87,8 @@ class PersonTerms(Struct, frozen=True, forbid_unknown_fields=True):
     the channel's, the first one is the default; empty for those of the channel.
     """
 
-    max_cost: Annotated[float, Meta(ge=0)] = 0.0
-    day_cost: Annotated[float, Meta(ge=0)] = 0.0
+    max_cost: Amount = 0.0
+    day_cost: Amount = 0.0
     model: tuple[str, ...] = ()
     sandbox: tuple[str, ...] = ()
 
@@ -105,9 +106,9 @@ class PersonSettings(PersonTerms, frozen=True, forbid_unknown_fields=True):
 class TimeoutSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds: to connect, to the first byte of a reply, and of silence between its bytes."""
 
-    connect: float = 10.0
-    first_byte: float = 600.0
-    silence: float = 120.0
+    connect: PositiveAmount = 10.0
+    first_byte: PositiveAmount = 600.0
+    silence: PositiveAmount = 120.0
 
 
 class BrowserSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,10 +131,10 @@ class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
     is stored, and what is sent as a file, stays as it is.
     """
 
-    max_bytes: int = 100_000_000
-    max_sent_bytes: int = 2_000_000_000
-    cache_bytes: int = 5_000_000_000
-    screenshot_hours: Annotated[int, Meta(ge=0)] = 24
+    max_bytes: Count = 100_000_000
+    max_sent_bytes: Count = 2_000_000_000
+    cache_bytes: Count = 5_000_000_000
+    screenshot_hours: Count = 24
     outbox: str = ""
     picture_metadata: Literal["strip", "keep"] = "strip"
 
@@ -145,9 +146,9 @@ class RetentionSettings(Struct, frozen=True, forbid_unknown_fields=True):
     keep`. `warn` days before that `angelia doctor` tells how many they are.
     """
 
-    days: Annotated[int, Meta(ge=0)] = 0
-    doors: dict[str, Annotated[int, Meta(ge=0)]] = field(default_factory=dict)
-    warn: Annotated[int, Meta(ge=0)] = 7
+    days: Count = 0
+    doors: dict[str, Count] = field(default_factory=dict)
+    warn: Count = 7
 
 
 class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,7 +167,7 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     listen: str = ""
     token: Secret | None = None
     links: str = ""
-    link_hours: int = 72
+    link_hours: PositiveCount = 72
     traces: str = ""
     traces_contents: bool = False
     traces_header: Secret | None = None
@@ -199,9 +200,9 @@ class ScheduleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     zone: str = ""
-    run_steps: int = 50
-    run_cost: float = 1.0
-    day_cost: float = 5.0
+    run_steps: Count = 50
+    run_cost: Amount = 1.0
+    day_cost: Amount = 5.0
     in_terminal: bool = False
 
 
@@ -228,7 +229,7 @@ class MailboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     user: str
     password: Secret
     senders: tuple[str, ...]
-    port: int = 0
+    port: Port = 0
     folder: str = "INBOX"
     tls: Literal["tls", "starttls", "none"] = "tls"
     login: Literal["password", "oauth"] = "password"
@@ -243,7 +244,7 @@ class FolderSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     path: str
     match: str = "*"
-    settle_s: float = 2.0
+    settle_s: Amount = 2.0
 
 
 class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -257,7 +258,7 @@ class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
     at: Literal["before-call", "after-call", "message", "ending"]
     command: str
     tools: tuple[str, ...] = ()
-    seconds: float = 10.0
+    seconds: PositiveAmount = 10.0
     cwd: str = ""
 
 
@@ -318,7 +319,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     browser: BrowserSettings = BrowserSettings()
     undo: UndoSettings = UndoSettings()
     mcp: McpSettings = McpSettings()
-    remedies: dict[str, dict[str, int]] = field(default_factory=dict)
+    remedies: dict[str, dict[str, Count]] = field(default_factory=dict)
     vendors: dict[str, dict[str, Any]] = field(default_factory=dict)
     channels: dict[str, dict[str, Any]] = field(default_factory=dict)
     gateway: GatewaySettings = GatewaySettings()

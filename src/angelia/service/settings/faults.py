@@ -2,8 +2,9 @@
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -120,11 +121,14 @@ def meant_by(key: Key, root: type[Struct]) -> str:
 def takes(hint: Any) -> str:
     """What a setting of this type takes, in words.
 
-    >>> takes(Literal["plan", "ask"]), takes(tuple[str, ...]), takes(int)
-    ('"plan" or "ask"', 'a list of texts', 'a whole number')
+    >>> takes(Literal["plan", "ask"]), takes(tuple[str, ...]), takes(Annotated[int, msgspec.Meta(ge=0)])
+    ('"plan" or "ask"', 'a list of texts', 'a whole number from 0 on')
     """
     hint = _plain(hint)
     origin = get_origin(hint)
+    if origin is Annotated:
+        kind, *said = get_args(hint)
+        return " ".join((takes(kind), *(words for meta in said if (words := _limits(meta)))))
     if origin is Literal:
         *most, last = [f'"{word}"' for word in get_args(hint)]
         return f"{', '.join(most)} or {last}" if most else last
@@ -137,11 +141,30 @@ def takes(hint: Any) -> str:
     return _WORDS.get(origin or hint, "something else")
 
 
+def _limits(meta: Any) -> str:
+    """What else a value has to be, in words; empty for nothing.
+
+    >>> _limits(msgspec.Meta(ge=0, le=100)), _limits(msgspec.Meta(gt=0)), _limits(msgspec.Meta(pattern="^[a-z]$"))
+    ('from 0 to 100', 'above 0', 'of the form ^[a-z]$')
+    """
+    match meta:
+        case msgspec.Meta(ge=least, le=int() | float() as most) if least is not None:
+            return f"from {least} to {most}"
+        case msgspec.Meta(ge=int() | float() as least):
+            return f"from {least} on"
+        case msgspec.Meta(gt=int() | float() as least):
+            return f"above {least}"
+        case msgspec.Meta(pattern=str() as form):
+            return f"of the form {form}"
+        case _:
+            return ""
+
+
 def _group(key: Key, value: Any, group: type[Struct], root: type[Struct]) -> Iterator[SettingFault]:
     if not isinstance(value, Mapping):
         yield SettingFault(key, _stands(value), f"It takes {takes(group)}.")
         return
-    hints, found = get_type_hints(group), False
+    hints, found = get_type_hints(group, include_extras=True), False
     declared = {one.encode_name: one for one in fields(group)}
     for name, inner in value.items():
         for fault in _one((*key, name), inner, hints.get(name) if name in declared else None, root):
@@ -175,7 +198,7 @@ def _one(key: Key, value: Any, hint: Any, root: type[Struct]) -> Iterator[Settin
 
 
 def _converted(key: Key, value: Any, hint: Any) -> Iterator[SettingFault]:
-    if wrong := wrong_number(key, value):
+    if wrong := wrong_number(value):
         yield SettingFault(key, wrong, f"It takes {takes(hint)}.")
         return
     try:
@@ -187,11 +210,15 @@ def _converted(key: Key, value: Any, hint: Any) -> Iterator[SettingFault]:
             return
         words = isinstance(value, str) and get_origin(hint) is Literal
         meant = like(value, get_args(hint)) if words else ""
-        problem = f'"{value}" is none of the words that it takes.' if words else _stands(value)
+        problem = f'"{value}" is none of the words that it takes.' if words else _stands(value, hint)
         yield SettingFault(key, problem, f"It takes {takes(hint)}. {meant}".rstrip())
 
 
-def _stands(value: Any) -> str:
+def _stands(value: Any, hint: Any = None) -> str:
+    if get_origin(hint) is Annotated:
+        with suppress(msgspec.ValidationError):
+            msgspec.convert(value, get_args(hint)[0])
+            return "This is out of range." if isinstance(value, int | float) else "This has another form."
     return f"This is {_WORDS.get(type(value), 'something else')}."
 
 
@@ -225,7 +252,7 @@ def _vendor(key: Key, row: Any) -> Iterator[SettingFault]:
     if not isinstance(row, Mapping):
         yield SettingFault(key, _stands(row), "It takes a group of settings.")
         return
-    hints, found = {**get_type_hints(Vendor), **_KEY_PLACES}, False
+    hints, found = {**get_type_hints(Vendor, include_extras=True), **_KEY_PLACES}, False
     for name, value in row.items():
         if name not in hints:
             found = True

@@ -123,32 +123,23 @@ def _line_with(text: str, parts: list[str]) -> int:
     return 0
 
 
-_COUNTED = {"context", "delegation", "files", "limits", "sandbox", "schedule", "timeouts", "undo"}
-"""Sections whose numbers are amounts: tokens, bytes, seconds, dollars."""
-_SIGNED = {("limits", "patience")}
-"""Those of them where a number below zero has a meaning."""
+def wrong_number(value: Any) -> str:
+    """What is wrong with a number, whatever setting it is of: a sentence; empty for a good one, and for what is none.
 
-
-def wrong_number(key: tuple[str, ...], value: Any) -> str:
-    """What is wrong with the number at `key`, a sentence; empty for a good one, and for what is no number.
-
-    >>> wrong_number(("limits", "max_steps"), -5), wrong_number(("limits", "patience"), -1)
-    ('It is below zero.', '')
+    >>> wrong_number(float("inf")), wrong_number(-1)
+    ('No number as large is reckoned with.', '')
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
-    if not isfinite(value) or abs(value) >= 1 << 63:
-        return "No number as large is reckoned with."
-    below = value < 0 and key[:1] and key[0] in _COUNTED and key not in _SIGNED
-    return "It is below zero." if below else ""
+    return "" if isfinite(value) and abs(value) < 1 << 63 else "No number as large is reckoned with."
 
 
-def has_wrong_number(value: Any, key: tuple[str, ...] = ()) -> bool:
+def has_wrong_number(value: Any) -> bool:
     """Whether there is one anywhere in a tree of settings."""
     match value:
         case Mapping():
-            return any(has_wrong_number(inner, (*key, str(name))) for name, inner in value.items())
+            return any(has_wrong_number(inner) for inner in value.values())
         case list():
-            return any(has_wrong_number(inner, key) for inner in value)
+            return any(has_wrong_number(inner) for inner in value)
         case _:
-            return bool(wrong_number(key, value))
+            return bool(wrong_number(value))

@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from angelia.core.amounts import Amount, PositiveAmount
+
 
 class ServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """One server: a `command` that is started, or a `url` that is reached by `transport`.
@@ -26,11 +28,11 @@ class ServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     where: Literal["machine", "sandbox"] = "machine"
     reach: Literal["confined", "network"] = "confined"
     allow: bool = False
-    seconds: float = 300.0
+    seconds: PositiveAmount = 300.0
 
 
 class McpSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Servers that bring tools, by name. A turn waits at most `patience` seconds for those that still connect."""
 
-    patience: float = 10.0
+    patience: Amount = 10.0
     servers: dict[str, ServerSettings] = field(default_factory=dict)

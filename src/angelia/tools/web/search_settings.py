@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from angelia.channels.settings import Secret
+from angelia.core.amounts import Amount
 
 
 class SearchModel(Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,4 +35,4 @@ class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     anthropic: SearchModel = SearchModel()
     gemini: SearchModel = SearchModel()
     xai: SearchModel = SearchModel()
-    pause_minutes: float = 5.0
+    pause_minutes: Amount = 5.0
