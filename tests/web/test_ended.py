@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,14 @@ from msgspec.structs import replace
 from angelia.core.principal import OWNER
 from angelia.faces.web.api_keys import KeyScope, KeyTerms
 from angelia.faces.web.asgi.guards import RouteGuard
-from angelia.faces.web.asgi.request import RouteRequest, StreamedResponse
+from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, StreamedResponse
 from angelia.faces.web.asgi.routes import Route, Routes
 from angelia.faces.web.asgi.server import LIMITS, WebServer
+from angelia.faces.web.v1.refusals import openai_error
+from angelia.faces.web.v1.turns import message_key
 from angelia.store.media.durable import UNFINISHED
 from angelia.testing.model.server import ModelServer
-from angelia.testing.model.steps import hang
+from angelia.testing.model.steps import hang, say
 from tests.web.visitor import opened, visiting
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +39,7 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "a task": ("/a2a", {"method": "SendMessage"}),
     "a streamed task": ("/a2a", {"method": "SendStreamingMessage"}),
 }
-KEPT = "What is open goes on at the next start. The message is kept."
+KEPT = "What is open goes on at the next start. The message is kept; `GET /v1/chat/completions/chatcmpl_"
 
 
 def errors_in(folder: Path) -> list[str]:
@@ -75,6 +78,39 @@ async def test_who_waits_for_an_answer_as_angelia_ends_is_told_that_it_is_kept(t
         kept = await app.transcript.conversations(OWNER)
         assert len(await app.transcript.unfinished([one.id for one in kept])) == len(ASKED)
     assert errors_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("asked", [CHAT, {**CHAT, "stream": True}], ids=["whole", "streamed"])
+async def test_the_answer_is_had_later_under_the_id_that_was_told(tmp_path: Path, asked: dict[str, Any]) -> None:
+    """Whoever sent no `Idempotency-Key` has no other way to it."""
+    async with ModelServer([hang(), say("Three.")]) as model, httpx2.AsyncClient(timeout=60, verify=False) as client:
+        async with opened(tmp_path, model.base_url) as app, visiting(app) as page:
+            key = await page.door.keys.add("ide", KeyScope.CHAT, KeyTerms())
+            head = {"authorization": f"Bearer {key}"}
+            waiting = asyncio.create_task(client.post(f"{page.address}/v1/chat/completions", json=asked, headers=head))
+            await model.when(lambda server: len(server.requests) == 1)
+        told = (await waiting).text
+        path = told.partition("`GET ")[2].partition("`")[0]
+        async with opened(tmp_path, model.base_url) as app, visiting(app) as page:
+            came = (await client.get(page.address + path, headers=head)).json()
+        assert came["choices"][0]["message"]["content"] == "Three."
+
+
+async def test_who_is_cut_off_before_a_turn_is_theirs_is_told_the_key_that_counts_once(tmp_path: Path) -> None:
+    async def handler(request: RouteRequest) -> RouteResponse:
+        message_key(request)
+        raise asyncio.CancelledError
+
+    async with opened(tmp_path, "http://127.0.0.1:9/v1") as app, visiting(app) as page:
+        key = await page.door.keys.add("ide", KeyScope.CHAT, KeyTerms())
+        page.door.server.routes = Routes([Route("POST", "/v1/x", RouteGuard.CHAT_KEY, handler, openai_error)])
+        head = {"authorization": f"Bearer {key}"}
+        for more in ({}, {"idempotency-key": "mine"}):
+            came = await page.client.post(f"{page.address}/v1/x", headers={**head, **more})
+            told = came.json()["error"]["message"]
+            assert re.search(
+                rf"under the header `Idempotency-Key: {more.get('idempotency-key', '[0-9a-z]{26}')}`", told
+            )
 
 
 async def test_pages_that_look_on_as_angelia_ends_come_to_the_end_of_their_streams(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ from angelia.faces.web.v1.chat_completions import unless_gone
 from angelia.faces.web.v1.intake import MOST_BODY
 from angelia.faces.web.v1.response_request import conversation_in, conversation_name
 from angelia.faces.web.v1.turn import FollowedTurn, StoredTurn
-from angelia.faces.web.v1.turns import USUAL, ApiTurns, ProgramMessage, place_in
+from angelia.faces.web.v1.turn_place import place_in
+from angelia.faces.web.v1.turns import USUAL, ApiTurns, ProgramMessage
 
 if TYPE_CHECKING:
     from angelia.service.app import App

@@ -22,7 +22,8 @@ from angelia.faces.web.a2a.task_object import task_object, task_status
 from angelia.faces.web.api_keys import ApiKey, ApiKeys
 from angelia.faces.web.v1.refusals import ApiRefused
 from angelia.faces.web.v1.turn import Beat, FollowedTurn
-from angelia.faces.web.v1.turns import ApiTurns, place_in
+from angelia.faces.web.v1.turn_place import place_in
+from angelia.faces.web.v1.turns import ApiTurns
 from angelia.policy.egress import judge_address, judge_url
 from angelia.service.keep_running import keep_running
 from angelia.tools.web.fetcher import Fetcher, FetchFailed, FetchLimits

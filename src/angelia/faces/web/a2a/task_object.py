@@ -12,7 +12,8 @@ from angelia.faces.web.v1.files import file_id
 from angelia.faces.web.v1.response_request import conversation_name
 from angelia.faces.web.v1.told_words import told_by_now
 from angelia.faces.web.v1.turn import FileForProgram, FollowedTurn, StoredTurn, TurnResult
-from angelia.faces.web.v1.turns import TurnPlace, key_of
+from angelia.faces.web.v1.turn_place import TurnPlace
+from angelia.faces.web.v1.turns import key_of
 
 LoggedTurn = FollowedTurn | StoredTurn
 TaskState = Literal[

@@ -73,7 +73,8 @@ NOTHING = RouteResponse(status=204)
 class RouteRequest(Struct):
     """Who asks for what. Header names are lower case; `found` are the variable parts of the path. `origin` is the one
     of ours under which it is asked, such as http://localhost:8780, and `client` the address and port that ask. `key` is
-    the one by which a program asks, where it was asked for one.
+    the one by which a program asks, where it was asked for one. `message_key` is the one under which what it
+    says counts once; empty where it says nothing yet.
     """
 
     method: str
@@ -86,6 +87,7 @@ class RouteRequest(Struct):
     client: tuple[str, int] | None = None
     found: Mapping[str, str] = field(default_factory=dict)
     key: ApiKey | None = None
+    message_key: str = ""
 
     @property
     def principal(self) -> Principal:

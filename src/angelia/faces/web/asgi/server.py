@@ -147,7 +147,7 @@ class WebServer:
         except AngeliaError as error:
             return told(error)
         except asyncio.CancelledError:  # by our end
-            return told(RequestRefused(503, "Angelia was ended before this was answered.", _MAY_BE, _AGAIN))
+            return told(_ended(request.message_key))
         except Exception:
             logger.exception("%s %s failed", request.method, request.path)
             return told(RequestRefused(500, "Angelia has made a mistake here; it is in her log.", then=_DOCTOR))
@@ -182,9 +182,17 @@ class WebServer:
 
 
 _NEW_KEY = "`angelia web keys add NAME` makes one."
-_MAY_BE = "What was sent may be stored by now."
-_AGAIN = "Look once she runs again; a message that comes again under the same key counts once."
 _DOCTOR = "Try it again; `angelia doctor` looks for what is wrong."
+
+
+def _ended(message_key: str) -> RequestRefused:
+    again = f"the header `Idempotency-Key: {message_key}`" if message_key else "the same key"
+    return RequestRefused(
+        503,
+        "Angelia was ended before this was answered.",
+        "What was sent may be stored by now.",
+        f"Look once she runs again; a message that comes again under {again} counts once.",
+    )
 
 
 async def _say(send: Send, answer: RouteResponse, *, last: bool) -> None:

@@ -33,7 +33,8 @@ from angelia.faces.web.v1.program_calls import ProgramCall
 from angelia.faces.web.v1.refusals import NO_RETRY, ApiRefused, not_possible
 from angelia.faces.web.v1.told_words import ToldWords
 from angelia.faces.web.v1.turn import Beat, FollowedTurn, TurnResult
-from angelia.faces.web.v1.turns import ApiTurns, TurnPlace
+from angelia.faces.web.v1.turn_place import TurnPlace
+from angelia.faces.web.v1.turns import ApiTurns
 
 if TYPE_CHECKING:
     from angelia.service.app import App

@@ -40,7 +40,8 @@ from angelia.faces.web.v1.response_request import (
 )
 from angelia.faces.web.v1.told_words import ToldWords, apart, told_by_now
 from angelia.faces.web.v1.turn import Beat, FollowedTurn, TurnResult
-from angelia.faces.web.v1.turns import ApiTurns, TurnPlace, key_of, place_in
+from angelia.faces.web.v1.turn_place import TurnPlace, place_in
+from angelia.faces.web.v1.turns import ApiTurns, key_of
 from angelia.tools.program.handed_over import offered_tools
 
 if TYPE_CHECKING:

@@ -13,14 +13,13 @@ from angelia.core import entry as e
 from angelia.core.content import Media, Text
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.engine import live
-from angelia.engine.background import BackgroundWork
 from angelia.engine.reply_text import words_of
-from angelia.engine.state import Turn, advance
 from angelia.faces.web.conversations.beats import heard
 from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.faces.web.v1.program_calls import ProgramCall, handed_over
 from angelia.faces.web.v1.refusals import ApiRefused
-from angelia.service.conversation.open_questions import open_questions
+from angelia.faces.web.v1.turn_place import TurnPlace
+from angelia.service.conversation.open_questions import open_in
 from angelia.service.conversation.session import Session
 
 _ASIDE = frozenset({"notice", "question"})
@@ -123,8 +122,7 @@ class StoredTurn:
 
     def waits(self) -> bool:
         """Whether something waits for a person."""
-        children = [one for one in BackgroundWork().now(self.entries) if one.child]
-        return bool(open_questions(advance(Turn(), self.entries), self.entries, children))
+        return bool(open_in(self.entries))
 
 
 class FollowedTurn:
@@ -193,7 +191,7 @@ class FollowedTurn:
                             return
                     self._news.clear()
                     if watched.trouble:
-                        raise ApiRefused(503, "The answer cannot be had now.", watched.trouble, "The message is kept.")
+                        raise ApiRefused(503, "The answer cannot be had now.", watched.trouble, self._kept())
                     if not await heard(self._news):
                         yield Beat()
 
@@ -206,6 +204,10 @@ class FollowedTurn:
         async for _ in self.events():
             pass
         return self.result()
+
+    def _kept(self) -> str:
+        place = TurnPlace(self.conversation, self.seq)
+        return f"The message is kept; `GET /v1/chat/completions/{place.named('chatcmpl')}` has what comes of it."
 
     def see(self, event: live.LiveEvent) -> None:
         """Called on the loop by whoever drives; pieces of one reply are joined, so that a slow reader costs little."""

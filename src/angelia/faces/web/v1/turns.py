@@ -1,7 +1,6 @@
 """The turns that programs begin: whose, with which model, within which caps; and found again by their ids."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -20,6 +19,7 @@ from angelia.faces.web.conversations.web_conversations import WebConversations
 from angelia.faces.web.v1.program_calls import brought_before
 from angelia.faces.web.v1.refusals import ApiRefused, unknown
 from angelia.faces.web.v1.turn import FollowedTurn
+from angelia.faces.web.v1.turn_place import TurnPlace
 from angelia.service.conversation.session import Session
 from angelia.service.models.choice import choose
 from angelia.service.people.budgets import budget_of, offered
@@ -32,34 +32,11 @@ USUAL = "angelia"
 """The name of whichever model the settings name."""
 
 _MOST_KEY = 200
-_PLACE = re.compile(r"[a-z]+[-_]([0-9a-z]{26})[-_]([1-9][0-9]{0,9})", re.ASCII)
-
-
-class TurnPlace(Struct, frozen=True):
-    """Where the message stands that opened a turn."""
-
-    conversation: ConversationId
-    seq: int
-
-    def named(self, kind: str) -> str:
-        """The id by which programs know the turn, such as resp_01jd4v0wkq9m7zx3t5c8r2n6hb_2."""
-        return f"{kind}_{self.conversation}_{self.seq}"
-
-
-def place_in(own: str) -> TurnPlace:
-    """The place that an id names; the inverse of `TurnPlace.named`.
-
-    Raises:
-        ApiRefused: it names none.
-    """
-    found = _PLACE.fullmatch(own)
-    if found is None:
-        raise unknown(own)
-    return TurnPlace(ConversationId(found[1]), int(found[2]))
 
 
 def message_key(request: RouteRequest) -> str:
-    """The key under which a request's message is stored, so that a repeat of it is absorbed.
+    """The key under which a request's message is stored, so that a repeat of it is absorbed; without one of the
+    program's it has one of ours, which the request knows from now on.
 
     Raises:
         ApiRefused: the header `Idempotency-Key` is too long.
@@ -68,7 +45,8 @@ def message_key(request: RouteRequest) -> str:
     given = request.headers.get("idempotency-key", "")
     if len(given) > _MOST_KEY:
         raise ApiRefused(400, f"Idempotency-Key has {len(given)} characters; at most {_MOST_KEY} are taken.")
-    return f"{request.key.name}:{given or sortable_id()}"
+    request.message_key = given or sortable_id()
+    return f"{request.key.name}:{request.message_key}"
 
 
 class ProgramMessage(Struct, frozen=True):
