@@ -12,7 +12,7 @@ from angelia.core.content import Text, ToolCall
 from angelia.core.ids import CallId
 from angelia.core.principal import ANGELIA, OWNER, Principal
 from angelia.service.app import App
-from angelia.service.conversation.first_answer import NotOpen, answer_unopened
+from angelia.service.conversation.first_answer import NotOpen
 from angelia.service.conversation.session import Session
 from angelia.service.settings.config import load
 
@@ -26,7 +26,7 @@ YES, NO = e.ApprovalGiven(CALL, "d1", OWNER), e.ApprovalRefused(CALL, OWNER)
 
 
 @asynccontextmanager
-async def at_two_doors(folder: Path) -> AsyncIterator[tuple[App, Session, Session]]:
+async def at_two_doors(folder: Path) -> AsyncIterator[tuple[Session, Session]]:
     """A conversation with an open question, as two processes have it: neither has read what the other appends."""
     (workspace := folder / "work").mkdir()
     app = await App.open(load(folder / "home", {}), {})
@@ -37,7 +37,7 @@ async def at_two_doors(folder: Path) -> AsyncIterator[tuple[App, Session, Sessio
         await one.record(e.ModelAsked("m", 1, (2,)), e.ModelSaid("m", (call,), e.StopReason.TOOL_CALLS), ASKED)
         other = Session(one.conversation, app.db, app.transcript, "another process")
         await other.log.refresh()
-        yield app, one, other
+        yield one, other
     finally:
         await app.close()
 
@@ -62,7 +62,7 @@ def answers(session: Session) -> list[e.AnyFact]:
 async def test_who_answers_second_is_told_what_was_answered_and_by_whom(
     tmp_path: Path, first: e.AnyFact, second: e.ApprovalGiven | e.ApprovalRefused, told: str
 ) -> None:
-    async with at_two_doors(tmp_path) as (_, one, other):
+    async with at_two_doors(tmp_path) as (one, other):
         await one.record(first)
         with pytest.raises(NotOpen, match=told.replace(".", r"\.")):
             await other.record(second)
@@ -73,7 +73,7 @@ async def test_who_answers_second_is_told_what_was_answered_and_by_whom(
 
 
 async def test_a_no_at_the_same_instant_as_a_yes_is_one_of_the_two(tmp_path: Path) -> None:
-    async with at_two_doors(tmp_path) as (_, one, other):
+    async with at_two_doors(tmp_path) as (one, other):
         await one.approve(ASKED, by=OWNER)
         with pytest.raises(NotOpen):
             await other.refuse(ASKED, by=BEN)
@@ -84,23 +84,14 @@ async def test_a_no_at_the_same_instant_as_a_yes_is_one_of_the_two(tmp_path: Pat
 async def test_what_else_is_appended_meanwhile_keeps_no_answer_back(
     tmp_path: Path, meanwhile: Sequence[e.AnyFact]
 ) -> None:
-    async with at_two_doors(tmp_path) as (_, one, other):
+    async with at_two_doors(tmp_path) as (one, other):
         await one.record(*meanwhile)
         assert await other.record(YES)
         assert answers(other) == [YES]
 
 
-async def test_a_door_that_has_no_conversation_open_is_told_the_same(tmp_path: Path) -> None:
-    async with at_two_doors(tmp_path) as (app, one, other):
-        await answer_unopened(app.transcript, one.conversation, YES)
-        with pytest.raises(NotOpen, match="yes, once, by the owner"):
-            await answer_unopened(app.transcript, one.conversation, NO)
-        with pytest.raises(NotOpen, match="yes, once, by the owner"):
-            await other.record(NO)
-
-
 async def test_a_press_that_comes_twice_changes_nothing_and_is_no_second_answer(tmp_path: Path) -> None:
-    async with at_two_doors(tmp_path) as (_, one, _other):
+    async with at_two_doors(tmp_path) as (one, _):
         given = e.CommandGiven("Allowed", OWNER, e.Address("telegram", "7"), "k1")
         await one.record(given)
         assert not await one.record(given, YES)

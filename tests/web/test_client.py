@@ -8,7 +8,13 @@ from jsonschema import Draft202012Validator
 
 from angelia.client.answers import TakenBackMessage
 from angelia.client.client import ApiClient, ApiError
+from angelia.core import entry as e
+from angelia.core.content import Text, ToolCall
+from angelia.core.ids import CallId
+from angelia.core.principal import OWNER
 from angelia.faces.web.api.api_description import WORDS, openapi
+from angelia.service.app import App
+from angelia.service.settings.config import load
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, hang, say
 from tests.web.visitor import opened, visiting
@@ -89,6 +95,43 @@ async def test_a_message_that_waits_is_taken_back_by_its_number_and_no_request_c
         assert [one["said"] for one in told if one["kind"] == "MessageTakenBack"] == [eggs, red]
         assert [one["heard"] for one in told if one["kind"] == "ModelAsked"] == [[began]]
         assert not (await client.conversation(own)).turn.open
+
+
+async def test_taking_back_and_answering_need_no_model(tmp_path: Path) -> None:
+    """Without its key nothing is driven here; both are acts on the log, and what waits stands in its state."""
+    environ = {"OLLAMA_HOST": "127.0.0.1:9"}
+    app = await App.open(load(tmp_path / "home", environ, flags={"model": "openai:m"}), environ)
+    try:
+        session = app.conversations.begin(door="terminal", workspace=Path(farm(tmp_path)))
+        for words, arrival in (("Count.", e.Arrival.STEER), ("In red.", e.Arrival.STEER), ("Thanks.", e.Arrival.QUEUE)):
+            await session.say([Text(words)], address=e.Address("terminal"), arrival=arrival)
+        call = ToolCall(CallId("c1_0"), "ask_user", "{}")
+        await session.record(
+            e.ModelAsked("openai:m", 1, (2,)),
+            e.ModelSaid("openai:m", (call,), e.StopReason.TOOL_CALLS),
+            e.ApprovalAsked(call.id, "Which bed?", "d1"),
+        )
+        own = session.conversation
+        await app.conversations.leave(session)
+        async with visiting(app) as page, ApiClient(page.address) as client:
+            await client.log_in(await page.door.link())
+            where = f"/api/conversations/{own}"
+            assert (await page.json(where))["turn"]["waits"] == [3, 4], "what opened the turn is read"
+            assert await client.take_back(own, 3) == TakenBackMessage("In red.", [])
+            assert await page.said(f"{where}/answers", {"call": call.id, "digest": "d1"}) == {}
+            again = await page.post(f"{where}/answers", {"call": call.id, "digest": "d1", "yes": False})
+            assert (again.status_code, "yes, once, by the owner" in again.text) == (409, True)
+            entries = await app.transcript.entries(own)
+            assert [one.fact for one in entries[7:]] == [
+                e.MessageTakenBack(3),
+                e.ApprovalGiven(call.id, "d1", OWNER),
+            ]
+            async with asyncio.timeout(30):
+                while (state := await page.json(where))["turn"]["waits"] != [4]:
+                    pass
+            assert "key" in state["trouble"]
+    finally:
+        await app.close()
 
 
 async def test_a_stream_goes_on_where_its_server_ended(tmp_path: Path) -> None:

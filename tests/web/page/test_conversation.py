@@ -87,6 +87,20 @@ def test_a_message_that_was_taken_back_says_so(chrome: Browser, fake: FakeServer
     leave(page)
 
 
+def test_a_message_for_the_next_step_is_taken_back_until_a_request_carries_it(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    log = [said(1, "Count."), said(2, "In red.", heard_at_step=0)]
+    page = _talk(chrome, fake, address, log, turn={"open": True, "since": AT, "waits": [2]})
+    button = page.get_by_role("button", name="Take back this message", exact=True)
+    expect(page.locator(".log li[data-key='said:k2']").get_by_role("button")).to_have_count(1)
+    expect(button).to_have_count(1)
+    assert page.locator(".log .fate").all_inner_texts() == ["", "stored; it is read at the next step"]
+    button.click()
+    assert [path for path, _ in fake.writes] == [f"/api/conversations/{TALK}/entries/2/take-back"]
+    leave(page)
+
+
 def test_a_message_that_waits_is_taken_back_into_an_empty_composer(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:
@@ -96,7 +110,7 @@ def test_a_message_that_waits_is_taken_back_into_an_empty_composer(
         said(2, "In red.", heard_at_step=0, arrival="queue"),
         said(3, "In blue.", heard_at_step=0, arrival="queue", who="telegram:4711"),
     ]
-    page = _talk(chrome, fake, address, log)
+    page = _talk(chrome, fake, address, log, turn={"open": True, "since": AT, "waits": [2, 3]})
     pen, told = page.locator("#pen"), page.get_by_role("region", name="What was just done")
     button = page.get_by_role("button", name="Take back this message", exact=True)
     expect(page.locator(".log li[data-key='said:k2']").get_by_role("button")).to_have_accessible_name(

@@ -8,14 +8,11 @@ from collections.abc import Callable, Sequence
 
 from angelia.core import entry as e
 from angelia.core.errors import BadInput
-from angelia.core.ids import CallId, ConversationId
+from angelia.core.ids import CallId
 from angelia.core.principal import ANGELIA, OWNER
 from angelia.core.unambiguous import unambiguous_line
-from angelia.engine.live import Live
 from angelia.engine.log import Log
-from angelia.service.conversation.open_questions import open_in
 from angelia.store.log.append import Overtaken
-from angelia.store.log.transcript import Transcript
 
 Answer = e.ApprovalGiven | e.ApprovalRefused
 """What answers a question."""
@@ -53,17 +50,6 @@ async def store_first(
             return bool(await log.append(*facts, seen=len(log.entries)))
         except Overtaken:
             await log.refresh()
-
-
-async def answer_unopened(transcript: Transcript, conversation: ConversationId, answer: Answer) -> None:
-    """Answer a question of a conversation that this process does not have open.
-
-    Raises:
-        NotOpen, StoreError: as `store_first`.
-    """
-    log = Log(conversation, transcript, Live())
-    await log.refresh()
-    await store_first(log, lambda: open_in(log.entries), answer, answer)
 
 
 def not_open(entries: Sequence[e.Entry], question: CallId) -> NotOpen:

@@ -128,7 +128,7 @@ class Session:
                 runner.let_go()
 
     async def record(self, *facts: e.AnyFact) -> bool:
-        """Append what a door heard, in one commit; False if it is known already, in which case nothing changed.
+        """Append what came in by a door, in one commit; False if it is known already, in which case nothing changed.
 
         Raises:
             NotOpen: what a person answered among it was answered before, or is not asked any more; nothing changed.

@@ -170,7 +170,7 @@ class ConversationRoutes:
         return json_response({"stored": True, "new": new}, 202)
 
     async def _take_back(self, request: RouteRequest) -> RouteResponse:
-        session, given = await self._conversations.session(await self._id(request)), request.found["seq"]
+        session, given = await self._conversations.known(await self._id(request)), request.found["seq"]
         seq = int(given) if given.isdecimal() and len(given) < 10 else 0
         return json_response(await taken_back(session, seq, request.principal))
 

@@ -24,7 +24,7 @@ from angelia.engine import live
 from angelia.engine.background import BackgroundWork
 from angelia.engine.calls import HandedOver
 from angelia.engine.slices import in_slices
-from angelia.engine.state import Turn, folding, waits_for_program
+from angelia.engine.state import Turn, can_be_taken_back, folding, waits_for_program
 from angelia.faces.web.conversations.beats import heard
 from angelia.faces.web.conversations.entry_view import EntryViews, View, media_view, question_view, where_view
 from angelia.service.conversation.open_questions import open_questions
@@ -151,6 +151,7 @@ class WatchedConversation:
                 "since": self.turn.started_at,
                 "steps": self.turn.steps,
                 "program": self._wanted(),
+                "waits": [one.seq for one in self.turn.unread if can_be_taken_back(self.turn, one.seq)],
             },
             "questions": self._asked(),
             "work": [{**_work_view(one), "since": self._begun_at.get(one.call, 0)} for one in self._work],

@@ -27,7 +27,7 @@ from angelia.faces.web.conversations.named_files import NamedFiles
 from angelia.faces.web.conversations.watched_conversation import WatchedConversation
 from angelia.faces.words.mentions import MentionableFile
 from angelia.sandboxes.workspace import make_own_folder, unfit, work_folder
-from angelia.service.conversation.first_answer import Answer, NotOpen, answer_unopened
+from angelia.service.conversation.first_answer import Answer, NotOpen
 from angelia.service.conversation.session import Session
 from angelia.service.models.choice import choose
 from angelia.service.people.budgets import offered
@@ -225,7 +225,7 @@ class WebConversations:
             parked = waits_for_program(watched.turn)
             await self._record(conversation, e.CancelAsked(OWNER))
         if parked:
-            await self.session(conversation)
+            await self._drive_or_tell(conversation)
         return True
 
     async def stop_work(self, conversation: ConversationId, call: CallId) -> None:
@@ -251,22 +251,16 @@ class WebConversations:
         Raises:
             RequestRefused: it is not open any more, or it is another one.
         """
-        async with self.watched(conversation) as watched, self._lock(conversation):  # of two at once the first counts
-            open_now = (self._here(conversation) or watched).questions()  # who drives here knows before it is read
-            asked = next((one for one in open_now if one.call == call), None)
-            if asked and asked.digest != digest:
-                raise RequestRefused(409, "The question has changed since it was shown.", then="Look at it again.")
-            try:
-                if session := self._here(conversation):
-                    await session.record(given)
-                else:
-                    await answer_unopened(self._app.transcript, conversation, given)
-            except NotOpen as late:
-                raise RequestRefused(409, late.what, late.why, late.then) from late
-            door = watched.turn.opener.address.door if watched.turn.opener else DOOR
-        if self._may_drive(door):
-            async with self._lock(conversation):
-                await self._driven(conversation)
+        session = await self.known(conversation)
+        asked = next((one for one in session.questions() if one.call == call), None)
+        if asked and asked.digest != digest:
+            raise RequestRefused(409, "The question has changed since it was shown.", then="Look at it again.")
+        try:
+            await session.record(given)
+        except NotOpen as late:
+            raise RequestRefused(409, late.what, late.why, late.then) from late
+        if self._may_drive(session.turn.opener.address.door if session.turn.opener else DOOR):
+            await self._drive_or_tell(conversation)
 
     async def shown(self, conversation: ConversationId, deliveries: Sequence[DeliveryId]) -> None:
         """What was queued for the page stands on it: this is the receipt. What is settled already stays as it is."""
@@ -319,6 +313,20 @@ class WebConversations:
         """One that is open in this process, and driven."""
         async with self._lock(conversation):
             return await self._driven(conversation)
+
+    async def known(self, conversation: ConversationId) -> Session:
+        """The session that is open here, else one of the log alone: for what nobody has to drive it for."""
+        session = self._here(conversation) or Session(conversation, self._app.db, self._app.transcript, DOOR)
+        with suppress(NotFound):  # nothing was said in it yet
+            await session.catch_up()
+        return session
+
+    async def _drive_or_tell(self, conversation: ConversationId) -> None:
+        """What was asked for is stored; why it is not gone on with stands in the conversation."""
+        try:
+            await self.session(conversation)
+        except AngeliaError as error:
+            self._tell_of(conversation, error)
 
     async def rouse(self) -> None:
         """Go on with the turns that an earlier life of this door left open."""

@@ -14,17 +14,17 @@ import { clock, door, dayName, duration, longDay, money, paid, second } from "./
 
 /** A row is drawn again only when its item changed. */
 export class Row extends Component {
-  /** @param {{item: Item, id: string, turn: boolean}} next */
+  /** @param {{item: Item, id: string, waits: boolean}} next */
   shouldComponentUpdate(next) {
-    const { item, turn } = /** @type {any} */ (this.props);
-    return next.item !== item || next.item.rev !== this.rev || next.turn !== turn;
+    const { item, waits } = /** @type {any} */ (this.props);
+    return next.item !== item || next.item.rev !== this.rev || next.waits !== waits;
   }
 
-  /** @param {{item: Item, id: string, turn: boolean}} props */
-  render({ item, id, turn }) {
+  /** @param {{item: Item, id: string, waits: boolean}} props */
+  render({ item, id, waits }) {
     this.rev = item.rev;
     const [node, cls] = NODES[item.kind === "asked" && item.data.answer ? "answered" : item.kind];
-    return html`<li class=${cls} data-key=${item.key} id=${`e${item.seq}`}><span class=${names("node", node)}></span><div>${KINDS[item.kind](item, id, turn)}</div></li>`;
+    return html`<li class=${cls} data-key=${item.key} id=${`e${item.seq}`}><span class=${names("node", node)}></span><div>${KINDS[item.kind](item, id, waits)}</div></li>`;
   }
 }
 
@@ -37,16 +37,13 @@ const NODES = {
 /** Words and files of somebody's message. @param {any[]} parts @param {string} id */
 export const parts = (parts, id) => parts.map((part) => (part.media ? html`<${Media} id=${id} file=${part} />` : html`<div class="text">${part.nodes ? html`<${Nodes} nodes=${part.nodes} />` : html`<p class="raw">${part.text}</p>`}</div>`));
 
-/** Whether it is read after this turn. @param {any} entry @param {boolean} turn */
-const queued = (entry, turn) => turn && entry.arrival === "queue" && !entry.step && !entry.gone;
+/** @param {any} entry @param {boolean} waits */
+const fate = (entry, waits) => (entry.step > 1 || (entry.step && entry.gone) ? `read at step ${entry.step}` : entry.gone ? "taken back" : !waits ? "" : entry.arrival === "queue" ? "stored; it is read after this turn" : "stored; it is read at the next step");
 
-/** @param {any} entry @param {boolean} turn */
-const fate = (entry, turn) => (entry.step > 1 || (entry.step && entry.gone) ? `read at step ${entry.step}` : entry.gone ? "taken back" : queued(entry, turn) ? "stored; it is read after this turn" : "");
-
-/** Of one's own, what waits is taken back, and that with which a turn began is said otherwise. @param {any} entry @param {string} id @param {boolean} turn */
-function own(entry, id, turn) {
+/** Of one's own, what waits is taken back, and that with which a turn began is said otherwise. @param {any} entry @param {string} id @param {boolean} waits */
+function own(entry, id, waits) {
   if (entry.kind !== "UserSaid" || (entry.who || "owner") !== "owner" || entry.seq < 1 || entry.step > 1 || entry.gone) return;
-  if (queued(entry, turn)) return html`<button class="b" aria-label="Take back this message" onClick=${(/** @type {MouseEvent} */ event) => event.detail < 2 && takeBack(entry, id)}>Take back</button>`;
+  if (waits) return html`<button class="b" aria-label="Take back this message" onClick=${(/** @type {MouseEvent} */ event) => event.detail < 2 && takeBack(entry, id)}>Take back</button>`;
   return html`<button class="b bare sq" aria-label="Say this otherwise" title="Say this otherwise, in a fork" onClick=${() => otherwise(entry)}><${Icon} name="pen" /></button>`;
 }
 
@@ -85,10 +82,10 @@ async function takeBack(entry, id) {
   }
 }
 
-/** @type {Record<string, (item: Item, id: string, turn: boolean) => any>} */
+/** @type {Record<string, (item: Item, id: string, waits: boolean) => any>} */
 const KINDS = {
   day: (item) => html`<p class="day">${dayName(item.at) === longDay(item.at) ? longDay(item.at) : `${dayName(item.at)}, ${longDay(item.at)}`}</p>`,
-  said: ({ data, at }, id, turn) => html`<div class="said"><h2 class="who"><b>${data.kind === "Occurred" ? "Schedule" : data.kind === "Delegated" ? "Task" : data.who === "owner" || !data.who ? "You" : data.who}</b><span>${door(data.door || "")}</span><span class="fate">${fate(data, turn)}</span>${own(data, id, turn)}<time>${clock(at)}</time></h2>${parts(data.parts || [], id)}</div>`,
+  said: ({ data, at }, id, waits) => html`<div class="said"><h2 class="who"><b>${data.kind === "Occurred" ? "Schedule" : data.kind === "Delegated" ? "Task" : data.who === "owner" || !data.who ? "You" : data.who}</b><span>${door(data.door || "")}</span><span class="fate">${fate(data, waits)}</span>${own(data, id, waits)}<time>${clock(at)}</time></h2>${parts(data.parts || [], id)}</div>`,
   text: ({ data }) => html`<h2 class="sr">Angelia</h2><div class="text"><${Nodes} nodes=${data.nodes} /></div>`,
   thought: ({ data }) => html`<details class="tool"><summary><${Icon} name="chevron" cls="chev" /><${Icon} name="thought" /><b>Thought</b><span class="cutline">${data.text}</span></summary><div class="inner"><p class="thinking">${data.text}</p></div></details>`,
   calls: ({ data, rev }, id) => html`<${Calls} calls=${[...data]} id=${id} rev=${rev} />`,

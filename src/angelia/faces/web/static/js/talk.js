@@ -62,7 +62,7 @@ export function Talk({ id, seq }) {
     <${Strip} id=${id} state=${state} plan=${plan} step=${step} doing=${doing} />
     <div class="talk"><div class="stream">
       <${VirtualList} hold=${list} items=${items} version=${version} label="Conversation" tail=${tail} older=${log.before ? () => log.older() : null}
-        row=${(item) => html`<${Row} key=${item.key} item=${item} id=${id} turn=${Boolean(turn.open)} />`}
+        row=${(item) => html`<${Row} key=${item.key} item=${item} id=${id} waits=${Boolean(turn.waits?.includes(item.seq))} />`}
         top=${log.before ? html`<li class="gapnote" key="top"><span></span><p class="day">Older ones are being read</p></li>` : null} />
       ${!items.length && !letters.length && html`<div class="overlay"><${Empty} icon="talk" title="Nothing said yet">Write below, or begin in the terminal: it appears here.<//></div>`}
       <${Dock} id=${id} questions=${questions} turn=${Boolean(turn.open)} mode=${state.mode || ""} list=${list} />
