@@ -102,6 +102,7 @@ class Driven:
 
     def __init__(self, db: Database, conversation: ConversationId, provider: ScriptedProvider, world: World) -> None:
         self.provider, self.world, self.blobs = provider, world, BlobStore(db.home)
+        self.db = db
         self.transcript = Transcript(db)
         self.log = Log(conversation, self.transcript, Live())
         self.background = Background(self.log, world.redact, lambda: "this life", lambda _: ())

@@ -7,8 +7,10 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text
+from angelia.core.errors import StoreFull
 from angelia.core.ids import CallId
 from angelia.engine.background import Background, BackgroundWork, lose
+from angelia.store.sql.worker_thread import JobFailed
 from angelia.testing.model.steps import call, say
 from angelia.tools.port import ToolContext, ToolOutcome, Work
 from tests.engine.driven import ANN, Probe, Words, World, driven, only_call
@@ -74,6 +76,35 @@ async def test_an_end_that_a_result_tells_is_told_by_nothing_else(tmp_path: Path
         await one.background.ended(begun, MAKE, ToolOutcome((Text("over"),)), ANN)
         assert one.facts(e.WorkEnded) == [ended]
         assert [origin for origin, _, _ in one.told] == ["answer", "answer"]
+
+
+async def test_an_end_whose_result_a_full_disk_took_is_told_by_itself(tmp_path: Path) -> None:
+    full: list[StoreFull] = []
+
+    async def end(words: Words, context: ToolContext) -> ToolOutcome:
+        full.append(StoreFull("The disk is full."))
+        return ToolOutcome((Text("hunter2 built it\n[exit status 0]"),), ended=CallId(words.text))
+
+    world = World((Probe("shell", begin), Probe("process", end)), redact=WORLD.redact)
+    begun = CallId("c4_0")
+    script = [call("shell"), say("It runs."), call("process", {"text": begun}), say("Over.")]
+    async with driven(tmp_path, script, world) as one:
+        await one.say("Build it.")
+        await one.drive()
+        lane = one.db._writes
+        perform = lane._perform
+        lane._perform = lambda jobs: [JobFailed(full.pop())] * len(jobs) if full else perform(jobs)
+        await one.say("And?")
+        with pytest.raises(StoreFull):
+            await one.drive()
+        async with asyncio.timeout(60):
+            while not one.facts(e.WorkEnded):  # noqa: ASYNC110 - it is told in a task of its own
+                await asyncio.sleep(0)
+        (ended,) = one.facts(e.WorkEnded)
+        assert (ended.call, ended.told_by, ended.parts) == (begun, "", (Text("[key] built it\n[exit status 0]"),))
+        words = "The background command `make [key]` has ended: exit status 0"
+        assert one.told[-1] == ("notice", ANN, words)
+        assert BackgroundWork().now(one.log.entries) == []
 
 
 async def test_an_end_that_is_handed_in_twice_is_told_once_whatever_kind_of_work_it_was(tmp_path: Path) -> None:

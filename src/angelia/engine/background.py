@@ -53,6 +53,7 @@ class Background:
         self._changed = changed
         self._unsaid = dict[CallId, Sequence[e.FilesChanged]]()
         self._leaving = asyncio.Event()
+        self._telling = set[asyncio.Task[None]]()
 
     def leave(self) -> None:
         """The conversation is about to be left: what cannot be told now is found by the next life."""
@@ -69,6 +70,25 @@ class Background:
             self._told.add(begun.call)
             return [e.WorkEnded(begun.call, begun.work, outcome.status, told_by=call.id)]
         return []
+
+    def told_in_vain(self, outcome: ToolOutcome, address: e.Address) -> None:
+        """A result that may tell an end was not stored, or nobody knows whether it was: what has ended is told by
+        itself, for whoever looked at it has it no more.
+        """
+        begun = next((one for one in self._work.now(self._log.entries) if one.call == outcome.ended), None)
+        if begun:
+            self._told.discard(begun.call)
+            telling = asyncio.create_task(self._tell(begun, outcome, address))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
+
+    async def _tell(self, begun: e.WorkStarted, outcome: ToolOutcome, address: e.Address) -> None:
+        try:
+            with suppress(StoreError):
+                await self._log.refresh()
+            await self.ended_in_the_end(begun.call, Work(begun.work, begun.what), outcome, address)
+        except StoreError:  # the next life finds that it was begun and has not ended
+            logger.exception("the end of %s could not be told", begun.call)
 
     def _opened(self, child: e.Child) -> e.WorkStarted:
         safe = structs.replace(child, task=self._redact(clean(child.task)))

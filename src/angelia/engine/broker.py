@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Text, ToolCall
 from angelia.core.crash import crash_point
-from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.errors import AngeliaError, BadInput, StoreError
 from angelia.core.ids import CallId, DeliveryId, delivery_id, is_named
 from angelia.core.text import clean
 from angelia.engine.allowed_tools import narrowed_away
@@ -232,7 +232,11 @@ class Broker:
             raise
         crash_point("tool.ran")
         facts = self._facts(call, outcome, time.monotonic() - began, context)
-        await self._log.append(*facts, lease=lease)
+        try:
+            await self._log.append(*facts, lease=lease)
+        except (StoreError, asyncio.CancelledError):
+            self._deps.background.told_in_vain(outcome, context.address)
+            raise
         crash_point("tool.finished")
         result = facts[0]
         if isinstance(result, e.ToolFinished) and (runs := await self._deps.hooks.after(call, result)):
