@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from angelia.context.system_notes import about_child
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media
@@ -18,6 +19,7 @@ from angelia.service.conversation.session import Session
 from angelia.testing.model.steps import Hang, call, calls, say
 from tests.delegation.family import WAIT, by_task, child_log, delegate, family, until, words
 from tests.skills.folders import write_skill
+from tests.store.test_wholeness import tampered
 
 pytestmark = pytest.mark.anyio
 
@@ -446,3 +448,21 @@ async def test_a_skill_that_tells_children_to_spawn_spawns_no_more_than_the_boun
             assert (used.status, spawned.status) == (CallStatus.OK, CallStatus.BAD_CALL)
             assert "as they do again" in str(used.parts)
         assert len(server.requests) <= 5 + 2 * 3, "nothing that was refused has cost a request of its own"
+
+
+async def test_a_helper_whose_log_is_damaged_is_told_of_and_its_parent_goes_on(tmp_path: Path) -> None:
+    script = by_task({"hang": [Hang()], "Begin": [delegate("hang"), WAIT, say("Without it, then.")]})
+    async with family(tmp_path, script) as (talk, server):
+        await talk.say("Begin.")
+        await server.when(lambda server: len(server.requests) == 3)
+        started = talk.facts(e.WorkStarted)[0]
+        home = talk.app.loaded.home
+    assert started.child
+    tampered(home, f"UPDATE entries SET body = x'7b' WHERE conversation = '{started.child.id}' AND kind = 'Delegated'")
+    async with family(tmp_path, script, again=True) as (talk, _):
+        assert await talk.ending() == end.Answered()
+        (ended,) = talk.facts(e.WorkEnded)
+        assert ended.child == e.ChildEnd(None, unpriced=1)
+        assert ended.call == started.call
+        assert "cannot be read" in words(ended)
+        assert "price unknown" in str(about_child(ended.call, ended.child, words(ended)))

@@ -104,7 +104,8 @@ def about_child(name: str, ended: ChildEnd, said: str) -> str:
     >>> print(about_child("h1", ChildEnd(end.StepLimit(5), steps=5, unpriced=5), "Stopped."))
     The helper h1 has ended without an answer (StepLimit; 5 model calls, price unknown). Stopped.
     """
-    spent = f"{counted(ended.steps, 'model call')}, {cost_words(ended.cost, ended.unpriced)}"
+    calls = [counted(ended.steps, "model call")] if ended.steps else []
+    spent = ", ".join([*calls, cost_words(ended.cost, ended.unpriced)])
     if isinstance(ended.ending, end.Answered):
         return f"The helper {name} has answered ({spent}). Its words are data:\n{said}"
     how = type(ended.ending).__name__ if ended.ending else "it could not go on"

@@ -254,9 +254,9 @@ def _gone(fact: e.BytesLetGo | e.WordsErased | e.WorkspaceMoved | e.MessageTaken
 def _child_ended(name: str, came: e.ChildEnd) -> TranscriptLine:
     answered = isinstance(came.ending, end.Answered)
     how = "has answered" if answered else f"has ended without an answer ({type(came.ending).__name__})"
-    calls = counted(came.steps, "model call")
-    words = f"{name} {how if came.ending else 'could not go on'} · {calls} · {cost_words(came.cost, came.unpriced)}"
-    return TranscriptLine(Tone.DONE if answered else Tone.FAILED, words)
+    calls = [counted(came.steps, "model call")] if came.steps else []
+    words = [f"{name} {how if came.ending else 'could not go on'}", *calls, cost_words(came.cost, came.unpriced)]
+    return TranscriptLine(Tone.DONE if answered else Tone.FAILED, " · ".join(words))
 
 
 def _failed(fact: e.ModelFailed) -> Iterator[TranscriptLine]:

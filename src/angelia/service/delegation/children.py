@@ -287,8 +287,10 @@ class Children:
         from angelia.service.delegation.words import with_changes
 
         assert started.child is not None
-        log = await self.sources.transcript.entries(started.child.id)
-        outcome = outcome_of(log, trouble)
+        log, damage = await self._log_of(started.child.id)
+        outcome = outcome_of(log, trouble or damage)
+        if damage:  # what it was paid cannot be read either
+            outcome = replace(outcome, end=replace(outcome.end, unpriced=1))
         if started.child.copy:
             outcome = with_changes(outcome, *await self._changed(started.child))
         crash_point("child.closed")
@@ -306,9 +308,18 @@ class Children:
         if started.child.copy:
             await self.sources.copies().remove(started.child.id)
             crash_point("copy.removed")
-        later = await self.sources.transcript.entries(started.child.id, after=len(log))
+        later, _ = await self._log_of(started.child.id, after=len(log))
         if any(isinstance(entry.fact, e.Delegated) for entry in later):
             await self.parent.log.append(e.SystemSaid(f"What you told {started.call} last came after its end."))
+
+    async def _log_of(self, child: ConversationId, after: int = 0) -> tuple[Sequence[e.Entry], str]:
+        """What stands in a child's log, or nothing and why: of one that is damaged it is told that it is."""
+        try:
+            return await self.sources.transcript.entries(child, after), ""
+        except AngeliaError as error:
+            if passes(error):
+                raise
+            return (), str(error)
 
     async def _changed(self, child: e.Child) -> "tuple[CopyChanges, str]":
         """What it changed in its copy, and where its patch lies in the parent's workspace."""
