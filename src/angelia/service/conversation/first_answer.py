@@ -7,10 +7,11 @@ it is looked at again, so that of two that come at once, through whichever doors
 from collections.abc import Callable, Sequence
 
 from angelia.core import entry as e
+from angelia.core.asked import shown_question
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId
 from angelia.core.principal import ANGELIA, OWNER
-from angelia.core.unambiguous import unambiguous_line
+from angelia.core.unambiguous import readable, unambiguous_line
 from angelia.engine.log import Log
 from angelia.store.log.append import Overtaken
 
@@ -90,9 +91,9 @@ def _first_answer(entries: Sequence[e.Entry], question: CallId) -> Answer | None
 
 def _said(entries: Sequence[e.Entry], question: CallId, answer: str) -> str:
     """An offered choice by its label; words of somebody's own stay where they were said."""
-    offered = (entry.fact.choices for entry in entries if isinstance(entry.fact, e.ApprovalAsked))
-    is_offered = any(answer in choices for choices in offered)
-    return f"“{unambiguous_line(answer)}”" if is_offered else "in words of their own"
+    put = (entry.fact for entry in entries if isinstance(entry.fact, e.ApprovalAsked) and entry.fact.call == question)
+    label = readable(answer)
+    return f"“{label}”" if any(label in shown_question(asked).choices for asked in put) else "in words of their own"
 
 
 def _too_late(decided: str, first: Answer) -> NotOpen:
