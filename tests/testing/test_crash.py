@@ -51,6 +51,11 @@ def test_a_point_without_a_number_is_the_first_of_its_name(tmp_path: Path) -> No
     ("words", "said"),
     [
         (["crash", "--log", "nowhere/passed", "--", "ask"], "nowhere/passed cannot be written: No such file"),
+        (
+            ["crash", "--log", "p", "--at", "tool.startd", "--", "ask"],
+            "no crash point tool.startd. Did you mean tool.started",
+        ),
+        (["crash", "--log", "p", "--at", "tool.started:0", "--", "ask"], "occurrence in tool.started:0 is no number"),
         (["model", "--script", "nowhere.json"], "nowhere.json cannot be read: No such file"),
         (["model", "--by-replies", "steps.json"], "steps.json holds no steps: JSON is malformed"),
         (["model", "--script", "other.json"], "other.json holds no steps: Expected `array`"),

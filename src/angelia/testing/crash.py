@@ -3,13 +3,16 @@
     python -P -m angelia.testing.crash --log FILE [--at append.committed:2] -- ask "…"
 
 runs Angelia's command line in that process, appends each point it passes to FILE as `name:occurrence`, counted
-from 1, and kills itself with SIGKILL at the one that `--at` names; without a number it is the first of that name.
+from 1, and kills itself with SIGKILL at the one that `--at` names; without a number it is the first of that name. A
+name that no crash point of ours has is refused.
 `--entry module:function` runs something else.
 """
 
 import argparse
 import asyncio
+import difflib
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -102,6 +105,37 @@ async def run_killed_at(
     return ended
 
 
+def points_of(package: str) -> set[str]:
+    """The names of all crash points in the code of a package or module."""
+    found = import_module(package)
+    folders = [Path(one) for one in getattr(found, "__path__", ())]
+    files = [path for one in folders for path in one.rglob("*.py")] or [Path(found.__file__ or os.devnull)]
+    return {name for path in files for name in re.findall(r'\bcrash_point\("([\w.]+)"\)', path.read_text("utf-8"))}
+
+
+def wrong_point(at: str, entry: str = ANGELIA) -> str:
+    """Why nothing that `entry` runs is ever killed at `at`: a sentence or two; empty where it may be, and for no point.
+
+    >>> wrong_point("tool.startd:2")
+    'There is no crash point tool.startd. Did you mean tool.started or tool.before_start or tool.ran?'
+    >>> wrong_point("tool.started:0")
+    'The occurrence in tool.started:0 is no number from 1 on.'
+    """
+    name, colon, occurrence = at.partition(":")
+    if colon and not re.fullmatch("[1-9][0-9]*", occurrence, re.ASCII):
+        return f"The occurrence in {at} is no number from 1 on."
+    module, known = entry.partition(":")[0], set[str]()
+    for code in (module, "angelia", module.partition(".")[0]) if at else ():
+        known |= points_of(code)
+        if name in known:
+            break
+    if not at or name in known:
+        return ""
+    near = difflib.get_close_matches(name, sorted(known), 3)
+    meant = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(sorted(known))}."
+    return f"There is no crash point {name}. {meant}"
+
+
 class Recorder:
     """The hook: writes down each occurrence, and ends the process at one of them. Points pass on any thread."""
 
@@ -129,6 +163,8 @@ def main() -> None:
     parser.add_argument("--entry", default=ANGELIA, metavar="MODULE:FUNCTION")
     parser.add_argument("argv", nargs="*")
     options = parser.parse_args()
+    if wrong := wrong_point(options.at, options.entry):
+        parser.error(wrong)
     try:
         on_crash_point(Recorder(options.log, options.at))
     except OSError as error:
