@@ -27,13 +27,6 @@ class NotOpen(BadInput):
         self.answer = answer
 
 
-def answer_among(facts: Sequence[e.AnyFact]) -> Answer | None:
-    """A person's answer to a question that was put before; None where there is none among `facts`."""
-    put = {fact.call for fact in facts if isinstance(fact, e.ApprovalAsked)}
-    answers = (fact for fact in facts if isinstance(fact, e.ApprovalGiven | e.ApprovalRefused))
-    return next((one for one in answers if one.by != ANGELIA and one.call not in put), None)
-
-
 async def store_first(
     log: Log, questions: Callable[[], Sequence[e.ApprovalAsked]], answer: Answer, *facts: e.AnyFact
 ) -> bool:
@@ -80,7 +73,7 @@ def _first_answer(entries: Sequence[e.Entry], question: CallId) -> Answer | None
     found: Answer | None = None
     for entry in reversed(entries):
         match entry.fact:
-            case e.ApprovalAsked(call=call) if call == question:
+            case e.ApprovalAsked() as asked if asked.call == question:
                 break
             case e.ApprovalGiven(call=call) | e.ApprovalRefused(call=call) as answer if call == question:
                 found = answer

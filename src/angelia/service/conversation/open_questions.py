@@ -1,9 +1,10 @@
-"""Which questions of a conversation wait for a person, as its log says."""
+"""Which questions of a conversation wait for a person, as its log says, and what answers one."""
 
 from collections.abc import Sequence
 
 from angelia.core import entry as e
 from angelia.core.ids import CallId
+from angelia.core.principal import ANGELIA
 from angelia.engine.background import BackgroundWork
 from angelia.engine.calls import Asked, Started
 from angelia.engine.state import Turn, advance
@@ -34,6 +35,13 @@ def open_questions(turn: Turn, entries: Sequence[e.Entry], children: Sequence[e.
     return [
         one for one in last.values() if one.call in waiting or (one.call.startswith(names) and one.call not in answered)
     ]
+
+
+def answer_among(facts: Sequence[e.AnyFact]) -> e.ApprovalGiven | e.ApprovalRefused | None:
+    """A person's answer to a question that was put before; None where there is none among `facts`."""
+    put = {fact.call for fact in facts if isinstance(fact, e.ApprovalAsked)}
+    answers = (fact for fact in facts if isinstance(fact, e.ApprovalGiven | e.ApprovalRefused))
+    return next((one for one in answers if one.by != ANGELIA and one.call not in put), None)
 
 
 def open_in(entries: Sequence[e.Entry]) -> list[e.ApprovalAsked]:

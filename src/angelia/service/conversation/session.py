@@ -20,8 +20,7 @@ from angelia.engine.log import Log
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, advance, can_be_taken_back, folding, waits_for_program
 from angelia.sandboxes.port import Sandbox
-from angelia.service.conversation.first_answer import answer_among, not_open, store_first
-from angelia.service.conversation.open_questions import open_questions
+from angelia.service.conversation.open_questions import answer_among, open_questions
 from angelia.service.conversation.runner import TurnDriver, TurnRunner
 from angelia.service.conversation.worked_folder import WorkedFolder
 from angelia.store.log.transcript import Transcript
@@ -136,6 +135,8 @@ class Session:
         answer = answer_among(facts)
         if answer is None:
             return bool(await self._put(*facts))
+        from angelia.service.conversation.first_answer import store_first
+
         return await store_first(self.log, self.questions, answer, *facts)
 
     async def _put(self, *facts: e.AnyFact) -> list[e.Entry]:
@@ -179,6 +180,8 @@ class Session:
             NotOpen: this very question was answered before, or is not asked any more.
         """
         if (asked.call, asked.digest) not in [(one.call, one.digest) for one in self.questions()]:
+            from angelia.service.conversation.first_answer import not_open
+
             raise not_open(self.log.entries, asked.call)
         await self.record(e.ApprovalRefused(asked.call, by, clean(why)))
 
