@@ -277,6 +277,40 @@ def test_a_supervisor_that_is_killed_anywhere_has_kept_what_it_changed(
     assert tree(commands.workspace) == before
 
 
+REUSED = """
+import os, signal
+from angelia.sandboxes.undo import call_context, seccomp
+take, read = seccomp.next_call, call_context.read_path
+def reads(thread, address):
+    return os.environ["THEIRS"] if thread == os.getpid() else read(thread, address)
+def killed(listener):
+    call = take(listener)
+    if call is None or os.path.basename(os.readlink(f"/proc/{call.thread}/exe")) != "mkdir":
+        return call
+    handle = os.pidfd_open(call.thread)
+    signal.pidfd_send_signal(handle, signal.SIGKILL)
+    os.close(handle)
+    while seccomp.still_waits(listener, call):
+        pass
+    return seccomp.StoppedCall(call.id, os.getpid(), call.name, call.arguments)
+seccomp.next_call, call_context.read_path = killed, reads
+"""
+"""A program is killed while its call waits, and its number is another's by the time that its path is read."""
+
+
+def test_nothing_is_made_of_what_another_process_holds_that_has_the_number_now(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = commands.workspace / "theirs"
+    begins = f"import os, sys; sys.path.extend(sys.argv[2:]); os.environ['THEIRS'] = {str(theirs)!r}\n"
+    serves = "from angelia.sandboxes.undo.supervisor import main; main()"
+    monkeypatch.setattr("angelia.sandboxes.undo.supervision.begin_supervisor", FRESH)
+    monkeypatch.setattr("angelia.sandboxes.undo.supervision._BEGIN", begins + REUSED + serves)
+    ended = commands.run("bash", "-c", "mkdir ours; echo x > after")
+    assert not theirs.exists()
+    assert (ended.changed, commands.status) == (("after",), 0)
+
+
 def test_fixed_places_are_neither_written_nor_moved(tmp_path: Path) -> None:
     made = Commands(tmp_path, fixed=("private",))
     (made.workspace / "private/in").mkdir(parents=True)

@@ -238,6 +238,6 @@ def bind_call(call: StoppedCall, context: CallContext) -> None:
         if place is None or not place.path:
             raise NotOurs
         allow(context, place.path)
-        context.step().note(place.path, place.folder, place.name)
         with socket.socket(fileno=same_descriptor(call.thread, number)) as theirs, with_umask(call.thread):
+            context.step().note(place.path, place.folder, place.name)
             theirs.bind(f"/proc/self/fd/{place.folder}/{place.name}")

@@ -69,10 +69,11 @@ class _Watched:
         self._quota = Quota(told.left, told.of_one_file)
         self._calling = CallContext(workspace, self._begun, guarded.refusal, guarded.is_git_config)
         self._refused: dict[str, str] = {}
+        self._call: seccomp.StoppedCall | None = None
 
     def answer_next(self, without: tuple[int, int]) -> None:
         """Make the next call that waits, or let it go on."""
-        call = seccomp.next_call(self.listener)
+        call = self._call = seccomp.next_call(self.listener)
         if call is None:
             return
         try:
@@ -113,6 +114,14 @@ class _Watched:
             os.close(found.handle)
 
     def _begun(self) -> StepJournal:
+        """Asked for before each change, when all that it needs of the program has been read.
+
+        Raises:
+            ProcessLookupError: whoever made the call has ended, and its number may be another's: so may what was read
+                (seccomp_unotify(2), "SECCOMP_IOCTL_NOTIF_ID_VALID").
+        """
+        if self._call is None or not seccomp.still_waits(self.listener, self._call):
+            raise ProcessLookupError(errno.ESRCH, "it has ended")
         if self._step is None:
             told = self.told
             self._step = StepJournal(Path(told.folder), Path(told.workspace), told.call, self._quota)
