@@ -129,6 +129,7 @@ async def _imported(app: App, folder: Path) -> list[Row]:
         blobs=app.blobs,
         intake=app.intake,
         secrets=app.secrets,
+        audit=app.audit,
         opened=beginnings(app.loaded, folder / "work"),
         redact=app.redaction.text,
     )

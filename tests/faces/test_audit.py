@@ -79,6 +79,23 @@ def test_what_was_done_to_the_home_is_told_whoever_changed_its_files_and_without
     assert {one["by"] for one in found} == {"owner"}
 
 
+def test_who_made_and_changed_a_schedule_is_told(place: Place) -> None:
+    added = place.run("schedule", "add", "every day at 8:00", "Water the beds.")
+    assert added.code == 0, added.err
+    name = added.out.split()[1].rstrip(":")
+    for act in ("pause", "resume", "remove"):
+        assert place.run("schedule", act, name).code == 0
+    found = told(place)[2:]
+    assert [one["did"] for one in found] == [
+        f"scheduled: {name}, at 08:00 every day, at terminal",
+        "schedule paused",
+        "schedule active",
+        "schedule ended",
+    ]
+    assert {one["by"] for one in found} == {"owner"}
+    assert "Water" not in str(found), "what is to be done stands in its own log"
+
+
 def test_answers_are_shown_with_their_questions_narrowed_to_a_person_and_to_a_time(place: Place) -> None:
     assert [(one["did"], one["question"]) for one in told(place)] == [
         ("yes, once", "May I do c0_0?"),

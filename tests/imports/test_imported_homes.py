@@ -67,6 +67,7 @@ async def imported(
         blobs=app.blobs,
         intake=app.intake,
         secrets=app.secrets,
+        audit=app.audit,
         opened=beginnings(app.loaded, work),
         redact=app.redaction.text,
         mine=me,

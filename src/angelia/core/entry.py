@@ -825,6 +825,8 @@ class AdminAct(StrEnum):
     PASSKEY_ADDED = "passkey_added"
     """`about` is its name, and so in the next."""
     PASSKEY_REMOVED = "passkey_removed"
+    SCHEDULED = "scheduled"
+    """`about` is the schedule's id, when it begins turns, and the door at which it was made."""
     CONVERSATION_ERASED = "conversation_erased"
     """`about` is its id."""
     PERSON_ERASED = "person_erased"

@@ -400,11 +400,11 @@ class App:
             schedules=self.schedules,
             key_value=self.key_value,
             doors=self.doors,
-            channels=self.loaded.config.channels,
+            config=self.loaded.config,
             clock=self.clock,
             watching=lambda: self.watching,
             begins_on=lambda schedule, when: mark(self.outside_services, schedule, when),
-            zone=self.loaded.config.schedule.zone,
+            audit=self.audit,
         )
 
     @property

@@ -68,6 +68,7 @@ async def _import(agent: OldAgent, path: Path, as_json: bool, given: dict[str, A
             blobs=app.blobs,
             intake=app.intake,
             secrets=app.secrets,
+            audit=app.audit,
             opened=beginnings(app.loaded, given["workspace"] or Path.cwd()),
             redact=app.redaction.text,
             mine=frozenset(given["mine"]),

@@ -1,11 +1,13 @@
 """Takes over a schedule, paused: the other agent's timer still runs, and one of the two is enough."""
 
 from angelia.core import entry as e
+from angelia.core.ids import short
 from angelia.core.principal import ANGELIA, OWNER
 from angelia.core.text import clean, one_line
 from angelia.service.imports.port import OldSchedule
 from angelia.service.imports.taking import ImportTarget, KnownItem, LeftItem, TakenFrom, TakenItem, TakingOutcome
 from angelia.service.schedule.service import LONGEST_TEXT
+from angelia.service.schedule.when import in_short
 from angelia.service.settings.rules import SCHEDULE
 
 
@@ -27,5 +29,7 @@ async def take_schedule(target: ImportTarget, file: TakenFrom, found: OldSchedul
     said = e.Scheduled(found.when, found.zone, text, now, e.Address("terminal"), OWNER)
     here = e.Imported(file.agent, clean(file.file), clean(found.record), 1, "")
     paused = e.ScheduleChanged(e.ScheduleState.PAUSED, ANGELIA, why)
+    about = f"{short(conversation)}, {in_short(found.when, found.zone)}, imported from {file.agent}"
+    await target.audit.record(e.AdminAct.SCHEDULED, OWNER, about)
     await target.transcript.append(conversation, [target.opened(SCHEDULE, OWNER, ""), here, said, paused])
     return TakenItem("schedule")

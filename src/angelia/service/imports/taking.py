@@ -9,6 +9,7 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId, sortable_id
 from angelia.core.principal import Principal
+from angelia.service.audit import Audit
 from angelia.service.secrets.store import SecretStore
 from angelia.store.log.repeats import imports_of
 from angelia.store.log.transcript import Transcript
@@ -32,6 +33,7 @@ class ImportTarget(Struct, frozen=True):
     blobs: BlobStore
     intake: Intake
     secrets: SecretStore
+    audit: Audit
     opened: Callable[[str, Principal, str], e.ConversationOpened]
     redact: Callable[[str], str]
     mine: frozenset[str] = frozenset()

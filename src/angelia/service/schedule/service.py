@@ -1,10 +1,10 @@
 """What people and models do with schedules: add, list, pause, resume, end; each is a fact in the schedule's own log."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,12 +18,14 @@ from angelia.core.ids import Clock, ConversationId, delivery_id, new_conversatio
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean, one_line
 from angelia.core.timing import FromOutside, OneTime, Watched
+from angelia.service.audit import Audit
 from angelia.service.chats.owner_chat import owner_chat
 from angelia.service.conversation.session import Session
 from angelia.service.schedule.occurrences import following, upcoming
 from angelia.service.schedule.wake import clock_runs, wake_clock
 from angelia.service.schedule.when import FORMS, in_short, read_when, shown, told
 from angelia.service.schedule.zone import known_zone, local_zone
+from angelia.service.settings.config import Config
 from angelia.service.settings.rules import SCHEDULE
 from angelia.store.log.transcript import Transcript
 from angelia.store.tables.chat_bindings import ChatBindings
@@ -72,8 +74,8 @@ class ZonedNow(NamedTuple):
 
 
 class ScheduleService(Struct, frozen=True):
-    """The schedules of a home. `zone` is the one of the settings, empty for this machine's; `begins_on` sees to it that
-    a schedule can begin on what is outside, and that what is there already is no news for it.
+    """The schedules of a home. `begins_on` sees to it that a schedule can begin on what is outside, and that what is
+    there already is no news for it.
     """
 
     home: Path
@@ -81,11 +83,11 @@ class ScheduleService(Struct, frozen=True):
     schedules: Schedules
     key_value: KeyValue
     doors: ChatBindings
-    channels: Mapping[str, dict[str, Any]]
+    config: Config
     clock: Clock
     watching: Callable[[], "Watching"]
     begins_on: Callable[[ConversationId, FromOutside], Awaitable[None]]
-    zone: str = ""
+    audit: Audit
 
     async def add(self, wish: ScheduleWish, id: ConversationId | None = None) -> str:  # noqa: A002 - an id is what it is
         """Store it, and say what was understood. With an `id` that is there already nothing is added.
@@ -124,6 +126,8 @@ class ScheduleService(Struct, frozen=True):
             facts.append(e.DeliveryQueued(delivery_id(name, "tried"), address, notice, "notice"))
             words += " It gets a message about this now; `angelia schedule show` says whether it arrived."
         if not await self._is_there(name):
+            about = f"{short(name)}, {in_short(when, zone)}, at {wish.here.door}"
+            await self.audit.record(e.AdminAct.SCHEDULED, wish.by, about)
             await self.transcript.append(name, facts)
             wake_clock(self.home)
         return words if clock_runs(self.home) else f"{words} {NO_CLOCK}"
@@ -134,7 +138,7 @@ class ScheduleService(Struct, frozen=True):
         Raises:
             BadInput: there is no such zone.
         """
-        return ZonedNow(known_zone(zone or self.zone or local_zone()), self.clock())
+        return ZonedNow(known_zone(zone or self.config.schedule.zone or local_zone()), self.clock())
 
     async def lines(self, viewer: Principal) -> list[tuple[str, ...]]:
         """A row for each schedule: id, when, next, where it is told, text; one that is done is listed for a week."""
@@ -226,11 +230,11 @@ class ScheduleService(Struct, frozen=True):
         door, _, rest = to.partition(":")
         if door == "terminal":
             return e.Address("terminal")
-        if door not in self.channels:
+        if door not in self.config.channels:
             raise BadInput(
                 f"There is no channel {door!r}.", then="`angelia channels` lists them; `to` is one of these."
             )
-        if not self.channels[door].get("enabled", True):
+        if not self.config.channels[door].get("enabled", True):
             raise BadInput(f"The channel {door} is disabled.", then=f"`angelia channels enable {door}`")
         if not rest:
             found = await owner_chat(self.key_value, door)
