@@ -8,6 +8,7 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
+from angelia.faces.cli.chat.own_commands import own_command
 from angelia.service.command_port import CommandPlace
 from angelia.service.commands import (
     COMMANDS,
@@ -17,6 +18,7 @@ from angelia.service.commands import (
     chat_command,
     editor_command,
     menu,
+    page_command,
     terminal_command,
 )
 from angelia.testing.channels.recording_channel import FarEnd
@@ -80,11 +82,15 @@ def test_a_path_and_what_begins_with_a_space_are_messages_at_a_terminal(tmp_path
         (terminal_command, "/sesions", "Did you mean /sessions? /help lists them."),
         (terminal_command, "/veiw 2", "Did you mean /view? /help lists them."),
         (terminal_command, "/nonsense", "/help lists them."),
+        (terminal_command, "/", "/help lists them."),
+        (own_command, "! ", "A command line behind it is run here, such as !ls."),
+        (page_command, "/", "/help lists them."),
+        (chat_command, "/", "/help lists them."),
         (chat_command, "/hlep me", "Did you mean /help? /help lists them."),
         (chat_command, "/veiw 2", "/help lists them."),
     ],
 )
-def test_a_mistyped_command_is_answered_with_one_of_this_door_that_is_like_it(
+def test_a_mistyped_or_missing_command_is_answered_with_one_of_this_door_that_is_like_it(
     parse: Callable[[str], object], typed: str, then: str
 ) -> None:
     with pytest.raises(BadInput) as told:

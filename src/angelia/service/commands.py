@@ -115,9 +115,15 @@ def page_command(text: str) -> Callable[[OpeningPort], Awaitable[CommandResult]]
     return partial(_run, found[0].act, *found)
 
 
+_UNSENT = "Nothing was sent to the model."
+
+
 def _found(text: str, place: CommandPlace) -> tuple[TerminalCommand, str] | None:
     if chosen := _PROMPT.fullmatch(text.rstrip()):
         return _BY_NAME["prompts"], f"{chosen[1]} {chosen[2] or ''}".strip()
+    as_message = " A space before it makes it a message." if place is CommandPlace.TERMINAL else ""
+    if text.rstrip() == "/" and place is not CommandPlace.EDITOR:
+        raise BadInput("A slash alone is no command.", _UNSENT, f"/help lists them.{as_message}")
     match = _COMMAND.fullmatch(text.rstrip())
     if match is None:
         return None
@@ -126,9 +132,8 @@ def _found(text: str, place: CommandPlace) -> tuple[TerminalCommand, str] | None
     if command is None:
         if place is CommandPlace.EDITOR or (place is CommandPlace.TERMINAL and exists(f"/{match[1]}")):
             return None
-        message = " A space before it makes it a message." if place is CommandPlace.TERMINAL else ""
-        then = f"{_meant(name, place)}/help lists them.{message}"
-        raise BadInput(f"There is no command /{name}.", "Nothing was sent to the model.", then)
+        then = f"{_meant(name, place)}/help lists them.{as_message}"
+        raise BadInput(f"There is no command /{name}.", _UNSENT, then)
     if why := command.absent.get(place):
         raise BadInput(f"There is no /{command.name} here: {why}.")
     return command, words

@@ -5,15 +5,24 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from angelia.cancellation import cancel_and_wait
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, BadInput
 
 
 def own_command(text: str) -> str:
     """The command that a typed text gives; empty for a message.
 
-    >>> own_command("!ls -la"), own_command("! "), own_command("Watch out!")
-    ('ls -la', '', '')
+    >>> own_command("!ls -la"), own_command("Watch out!")
+    ('ls -la', '')
+
+    Raises:
+        BadInput: there is none behind the mark.
     """
+    if text.rstrip() == "!":
+        raise BadInput(
+            "An exclamation mark alone runs nothing.",
+            "Nothing was sent to the model.",
+            "A command line behind it is run here, such as !ls. A space before it makes it a message.",
+        )
     return text[1:].strip() if text.startswith("!") else ""
 
 
