@@ -1,5 +1,6 @@
 """Angelia as an MCP server: an ask is an ordinary conversation, its ending is told as it is, and nothing asks twice."""
 
+import asyncio
 from typing import Any
 
 import mcp_types as types
@@ -9,8 +10,10 @@ from msgspec.structs import replace
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.errors import BadInput
+from angelia.core.principal import OWNER
 from angelia.faces.mcp.questions import name_of
 from angelia.faces.mcp.tools import TOOLS, offered
+from angelia.service.app import App
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, hang, out_of_credit, say
 from tests.mcp.serving import answering, served, words
@@ -148,6 +151,38 @@ async def test_a_yes_is_asked_of_the_person_at_the_client(
     assert [type(one) for one in facts if isinstance(one, e.ApprovalGiven | e.ApprovalRefused)] == [fact]
     assert not [one for one in facts if isinstance(one, e.ApprovalGiven) and one.scope is not e.Scope.ONCE]
     assert ("is booked" in model.requests[1].heard.messages[-1].results[0].text) is (fact is e.ApprovalGiven)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_who_answers_after_another_door_is_told_what_was_answered(
+    program: Program, at: AskModelAt, era: str
+) -> None:
+    async with ModelServer([call("book", {"guests": 4}), say("So be it.")]) as model:
+        at(model)
+        elsewhere = list[App]()
+
+        async def late(_: object, __: types.ElicitRequestParams) -> types.ElicitResult:
+            (session,) = elsewhere[0].conversations.sessions.values()
+            await session.approve(session.questions()[0], by=OWNER)
+            return types.ElicitResult(action="decline")
+
+        async with served(program, era, elicitation_callback=late) as caller:
+            elsewhere.append(caller.app)
+            result = await caller.call("ask", question="A table for four.")
+    told = "This question was answered before: yes, once, by the owner. Your answer changed nothing."
+    assert words(result).splitlines() == ["So be it.", told]
+    assert result.structured_content["notes"] == [told]
+
+
+async def test_an_ask_that_is_refused_leaves_no_conversation_open(program: Program, at: AskModelAt) -> None:
+    async with ModelServer([say("The north bed.")]) as model:
+        at(model)
+        async with served(program) as caller:
+            await caller.said("ask", question="Which bed?", key="k1")
+            assert (await caller.call("ask", question="Which tree?", key="k1")).is_error
+            async with asyncio.timeout(60):
+                while caller.app.conversations.sessions:  # noqa: ASYNC110 - it is left in a task of its own
+                    await asyncio.sleep(0)
 
 
 async def test_an_answer_is_to_the_very_arguments_that_were_shown(program: Program, at: AskModelAt) -> None:

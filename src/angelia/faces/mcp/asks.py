@@ -96,6 +96,7 @@ class _OpenConversation:
         self.driven, self.waiting = False, 0
         self.late = dict[str, list[str]]()
         self.unused = asyncio.Event()
+        self.unused.set()
         self.resting: asyncio.Task[None] | None = None
 
 
@@ -159,12 +160,15 @@ class Asks:
                 opened.late.setdefault(outcome.key, []).append(str(late))
 
     async def question(self, key: str, name: str) -> TurnAsks | None:
-        """The open question of this name, in the conversation of this key; None if it is not open any more."""
+        """The question of this name, in the conversation of this key, answered or not; None if there is none, or the
+        conversation is not open here any more.
+        """
         found = await self._app.transcript.of_key(OWNER, MCP.door, key)
         opened = self._open.get(found) if found else None
         if opened is None:
             return None
-        asked = next((one for one in opened.session.questions() if name_of(one) == name), None)
+        put = (entry.fact for entry in reversed(opened.session.log.entries))
+        asked = next((fact for fact in put if isinstance(fact, e.ApprovalAsked) and name_of(fact) == name), None)
         return TurnAsks(opened.session.conversation, key, asked) if asked else None
 
     async def span(self, conversation: ConversationId, key: str) -> tuple[int, int]:
@@ -254,10 +258,12 @@ class Asks:
             await opened.unused.wait()
             try:
                 await session.wait(lambda: session.at_rest)
+                failed = False
             except AngeliaError:  # who asks next hears of it
                 end_if_cancelled()
+                failed = True
             async with self._order:
-                if opened.waiting:
+                if opened.waiting or not (failed or session.at_rest):  # it was asked in since
                     continue
                 self._open.pop(session.conversation, None)
                 await self._app.conversations.leave(session)
