@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from angelia.channels.capabilities import FILES, Capabilities, Kind, NativeMethod, Never
 from angelia.core import entry as e
 from angelia.core.content import Media
-from angelia.core.errors import ConfigError
+from angelia.core.errors import ConfigError, StoreUnreachable
 from angelia.core.ids import wall_clock
 from angelia.faces.gateway.server import GatewayServer
 from angelia.faces.listener.serve import serve
@@ -134,6 +134,22 @@ async def test_a_file_that_the_network_does_not_take_is_had_whole_by_its_link(
         assert set(statuses) == {e.DeliveryStatus.SENT}
         told = [fact.text for fact in facts if isinstance(fact, e.SystemSaid)]
         assert "goes as a link instead, which ends after 72 hours" in told[0]
+
+
+async def test_while_the_store_is_away_whoever_has_a_link_is_told_to_come_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(token: str) -> None:
+        raise StoreUnreachable("It is away.")
+
+    async with linking(tmp_path) as linked:
+        path = await linked.path()
+        with monkeypatch.context() as while_away:
+            while_away.setattr(linked.life.gateway, "linked", away)
+            head, body = await linked.asked(path)
+        assert head.startswith("HTTP/1.1 503")
+        assert body == b"The file cannot be had now. Try again in a minute.\n"
+        assert (await linked.asked(path))[1] == DATA
 
 
 async def test_whoever_has_no_link_is_told_nothing(tmp_path: Path) -> None:

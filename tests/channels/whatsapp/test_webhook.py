@@ -175,6 +175,13 @@ async def test_what_became_of_a_message_is_told(status: str, errors: list[Any], 
         assert envelope.address.chat == HERE.chat
 
 
+async def test_a_time_that_is_none_holds_nothing_up() -> None:
+    told = {"id": "wamid.7", "status": "read", "timestamp": "2026-10-01", "recipient_id": HERE.chat}
+    async with staged(WhatsAppServer) as stage:
+        (envelope,) = await brought(stage, statuses=[told])
+        assert isinstance(envelope.what, Confirmed)
+
+
 async def test_that_a_message_was_accepted_is_known_already() -> None:
     told = {"id": "wamid.7", "status": "sent", "timestamp": "1790000000", "recipient_id": HERE.chat}
     async with staged(WhatsAppServer) as stage:

@@ -193,4 +193,8 @@ def _digits(number: str) -> str:
 
 
 def _milliseconds(seconds: int | str) -> int:
-    return int(seconds) * 1000
+    """0 for a time that is none: what came with it is not held up by that."""
+    try:
+        return int(seconds) * 1000
+    except ValueError:
+        return 0

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote
 from angelia.channels.kinds import UNKNOWN
 from angelia.channels.webhooks import WebHead, WebRequest, WebResponse
 from angelia.core.content import Media
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, StoreError
 from angelia.core.text import file_name
 from angelia.faces.listener.serve import Scope, Send, serve
 from angelia.faces.listener.under_way import UnderWay
@@ -112,9 +112,16 @@ class GatewayServer:
         return body
 
     async def _hand_out(self, scope: Scope, send: Send) -> None:
-        """The file behind a link, piece by piece. Everything else is told like any page that is not there."""
+        """The file behind a link, piece by piece. Everything else is told like any page that is not there; while nobody
+        can tell what is there, that is told.
+        """
         token = scope["path"].removeprefix(FILES)
-        found = await self._gateway.linked(token) if scope["method"] == "GET" else None
+        try:
+            found = await self._gateway.linked(token) if scope["method"] == "GET" else None
+        except StoreError as error:  # it may be there: who asks again later gets it
+            logger.warning("a linked file could not be looked for: %s", error)
+            await _say(send, WebResponse(503, b"The file cannot be had now. Try again in a minute.\n"), last=True)
+            return
         if found is None:
             await _say(send, WebResponse(404), last=True)
             return
