@@ -19,6 +19,7 @@ from tests.acp.editor import Answerer, Editor, Refused, first
 from tests.acp.remote import Remote
 from tests.acp.test_blocks import image
 from tests.acp.test_questions import AGAIN, ASKING, PERMISSION, choose, results
+from tests.acp.test_rpc import DEEP
 from tests.examples import some
 from tests.media_forks import FORKED
 from tests.promise.lives import Place
@@ -35,7 +36,7 @@ NONSENSE = (
     (b'{"jsonrpc":"2.0","id":"x","method":"no/such"}', -32601),
     (b'{"jsonrpc":"2.0","id":"\\x","method":"session/list"}', -32700),
     (b'{"jsonrpc":"2.0","id":"x","method":"session/list","params":{"cwd":"\xff"}}', -32700),
-    (b'{"jsonrpc":"2.0","id":"x","method":"session/list","params":' + b"[" * 5_000 + b"]" * 5_000 + b"}", -32700),
+    (b'{"jsonrpc":"2.0","id":"x","method":"session/list","params":' + DEEP + b"}", -32700),
     (b'{"jsonrpc":"2.0","id":"x","method":"initialize","params":{}}', -32602),
 )
 """Lines, and the code of the error that each is answered with; none for an empty line."""

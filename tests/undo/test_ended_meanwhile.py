@@ -62,7 +62,7 @@ def test_one_that_was_killed_before_it_had_its_name_goes_with_age_as_others_do(
     step = store.begin("c", work, "c1_0")
     _changed(step, work)
     with monkeypatch.context() as killed:
-        killed.setattr(Path, "rename", partial(_raises, Killed))
+        killed.setattr(Path, "rename", staticmethod(partial(_raises, Killed)))
         with pytest.raises(Killed):
             step.end()
     for handle in (step._journal, step.root):  # as the system does

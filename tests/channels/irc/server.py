@@ -59,10 +59,11 @@ class Server:
         """Reset every connection, and listen no more."""
         if self._server:
             self._server.close()
-            await self._server.wait_closed()
         for client in tuple(self._clients):
             client.writer.transport.abort()
         await self.changes.when(lambda: not self._clients)
+        if self._server:
+            await self._server.wait_closed()
 
     def new_id(self) -> str:
         """Of a message."""
