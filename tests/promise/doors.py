@@ -44,9 +44,9 @@ def splitting_outcomes() -> None:
     """Broken: an outcome and what it sends out are two commits."""
     whole = Log.append
 
-    async def append(log: Log, *facts: e.AnyFact, lease: Lease | None = None) -> list[e.Entry]:
+    async def append(log: Log, *facts: e.AnyFact, lease: Lease | None = None, seen: int = 0) -> list[e.Entry]:
         if not any(isinstance(fact, e.DeliveryQueued) for fact in facts):
-            return await whole(log, *facts, lease=lease)
+            return await whole(log, *facts, lease=lease, seen=seen)
         outcome = await whole(log, *facts[:1], lease=lease)
         crash_point("outcome.split")
         return [*outcome, *await whole(log, *facts[1:], lease=lease)]

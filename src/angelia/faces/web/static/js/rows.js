@@ -8,7 +8,7 @@ import { Calls } from "./calls.js";
 import { ReceiptRow } from "./receipt_row.js";
 import { toast } from "./toasts.js";
 import { withCode } from "./with_code.js";
-import { clock, door, dayName, duration, longDay, money, paid, second } from "./words.js";
+import { clock, door, dayName, duration, longDay, paid, second } from "./words.js";
 
 /** @typedef {import("./fold.js").Item} Item */
 
