@@ -461,6 +461,7 @@ async def test_a_helper_whose_log_is_damaged_is_told_of_and_its_parent_goes_on(t
     tampered(home, f"UPDATE entries SET body = x'7b' WHERE conversation = '{started.child.id}' AND kind = 'Delegated'")
     async with family(tmp_path, script, again=True) as (talk, _):
         assert await talk.ending() == end.Answered()
+        await until(talk, lambda: bool(talk.facts(e.WorkEnded)))
         (ended,) = talk.facts(e.WorkEnded)
         assert ended.child == e.ChildEnd(None, unpriced=1)
         assert ended.call == started.call
