@@ -20,7 +20,7 @@ from angelia.testing.model.steps import Speak, call, hang, say, slowly
 from tests.examples import TIMES
 from tests.ports import free_port
 from tests.promise.lives import ROOT
-from tests.web.visitor import MODEL, Visitor, events_of, opened, visiting
+from tests.web.visitor import MODEL, Event, Visitor, events_of, opened, visiting
 
 pytestmark = pytest.mark.anyio
 
@@ -122,19 +122,20 @@ async def test_pieces_of_what_is_being_written_are_told_to_who_comes_in_the_midd
     ):
         conversation = await page.begun()
         where = f"/api/conversations/{conversation}/events"
-        await page.says(conversation, "tell me all")
 
-        async def begins() -> str:
-            """The first piece that somebody is told who comes now."""
-            async with page.hears(where) as events:
-                async for event in events:
-                    if event.name == "live" and event.data["kind"] == "writing":
-                        return str(event.data["text"])
+        async def first(events: AsyncIterator[Event]) -> str:
+            """The first piece of what is being written that is told here."""
+            async for event in events:
+                if event.name == "live" and event.data["kind"] == "writing":
+                    return str(event.data["text"])
             raise AssertionError("the stream ended")
 
-        assert (await begins()).startswith("word0")
-        late = await begins()
-        assert late.startswith("word0 word1"), "what came before is told at once"
+        async with page.hears(where) as early:  # pieces are kept for others while somebody looks
+            await page.says(conversation, "tell me all")
+            assert (await first(early)).startswith("word0")
+            await first(early)
+            async with page.hears(where) as late:
+                assert (await first(late)).startswith("word0 word1"), "what came before is told at once"
 
 
 async def test_who_comes_in_the_middle_of_a_wait_is_told_for_what_since_when_and_until_when(
