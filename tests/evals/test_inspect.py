@@ -3,8 +3,10 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import tarfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import anyio
 import pytest
 from inspect_ai.agent import AgentState
 from inspect_ai.model import ChatMessageUser
-from inspect_ai.util._sandbox.local import LocalSandboxEnvironment
+from inspect_ai.util import ExecResult
 
 from angelia.evals import inspect_agent
 from angelia.testing.model.received import ReceivedRequest
@@ -74,16 +76,35 @@ async def test_tasks_of_inspect_run_through_us_and_their_logs_say_all_of_it(tmp_
     told_as_it_ended(logs["words"])
 
 
+class Box:
+    """As much of a sandbox of theirs as is asked for, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def exec(self, words: list[str]) -> ExecResult[str]:
+        run = partial(subprocess.run, words, cwd=self._folder, capture_output=True, text=True, check=False)
+        ended = await asyncio.to_thread(run)
+        return ExecResult(ended.returncode == 0, ended.returncode, ended.stdout, ended.stderr)
+
+    async def write_file(self, file: str, contents: bytes) -> None:
+        (self._folder / file).write_bytes(contents)
+
+    async def read_file(self, file: str, *, text: bool) -> bytes:
+        assert not text
+        return (self._folder / file).read_bytes()
+
+
 @UNPACKS
 async def test_what_was_done_by_the_end_of_a_limit_is_there_to_be_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    box = LocalSandboxEnvironment()
-    await box.write_file("harvest.csv", "north,12\n")
+    (folder := tmp_path / "box").mkdir()
+    (folder / "harvest.csv").write_text("north,12\n")
     state = AgentState(messages=[ChatMessageUser(content="Add up the beds, and write sum.txt.")])
     steps: list[Step] = [call("shell", {"command": "echo 12 > sum.txt"}), hang()]
     async with ModelServer(lambda request: steps[request.heard.replies]) as server:
-        monkeypatch.setattr(inspect_agent, "_own_sandbox", lambda: box)
+        monkeypatch.setattr(inspect_agent, "_own_sandbox", lambda: Box(folder))
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "k")
         with anyio.CancelScope() as limit:
@@ -91,9 +112,8 @@ async def test_what_was_done_by_the_end_of_a_limit_is_there_to_be_scored(
             asked.add_done_callback(lambda _: limit.cancel())
             await inspect_agent.angelia(model="openai-chat:scripted", home=str(tmp_path / "home"))(state)
     assert limit.cancelled_caught
-    assert await box.read_file("sum.txt") == "12\n"
+    assert (folder / "sum.txt").read_text() == "12\n"
     assert [message.role for message in state.messages][:3] == ["user", "assistant", "tool"]
-    box.directory.cleanup()
 
 
 def worked_on_in_their_sandbox(log: dict[str, Any]) -> None:
