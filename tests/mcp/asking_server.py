@@ -99,12 +99,19 @@ async def at_a_site(
 ) -> AsyncIterator[str]:
     """The address of a server, which knows one of the protocols alone; `before` is what stands before it."""
     server.middleware.append(_only_new if era == "new" else _only_old)
+    async with served(before(server.streamable_http_app())) as site:
+        yield f"{site}/mcp"
+
+
+@asynccontextmanager
+async def served(app: Any) -> AsyncIterator[str]:
+    """The origin of a site."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        web = uvicorn.Server(uvicorn.Config(before(server.streamable_http_app()), log_config=None, lifespan="on"))
+        web = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
         serving = asyncio.create_task(web.serve([listening]))
         try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
             web.should_exit = web.force_exit = True
             await serving

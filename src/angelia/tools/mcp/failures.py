@@ -20,8 +20,10 @@ class ServerLost(Exception):
     """The connection ended before an answer came: the call may or may not have taken effect."""
 
 
-_NO_ANSWER = "Server returned an error response"
-"""What the library says in the place of an answer that is none of the protocol's: its status is all there is to it."""
+NO_ANSWER = "Server returned an error response"
+"""What the library says in the place of an answer that is none of the protocol's: its status is all there is to it,
+and on the older transport what the site said beside it (`refused_posts.py`).
+"""
 
 
 def by_status(refused: ServerRefused, status: int) -> ServerRefused | ServerLost:
@@ -32,9 +34,10 @@ def by_status(refused: ServerRefused, status: int) -> ServerRefused | ServerLost
     """
     if status in (400, 404) and "session" in refused.said.lower():
         return ServerRefused(refused.said, gone=True)
-    if refused.said != _NO_ANSWER or not status:
+    if not refused.said.startswith(NO_ANSWER) or not status:
         return refused
-    return ServerLost(f"answered with HTTP {status}") if status >= 500 else ServerRefused(f"HTTP {status}", gone=False)
+    said = f"HTTP {status}{refused.said.removeprefix(NO_ANSWER)}"
+    return ServerLost(f"answered with {said}") if status >= 500 else ServerRefused(said, gone=False)
 
 
 def leaf(error: BaseException) -> BaseException:

@@ -8,6 +8,7 @@ from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from angelia.tools.mcp.refused_posts import RefusedPosts
 from angelia.tools.mcp.server import Site
 from angelia.tools.mcp.standalone_stream import AfterStream, StandaloneStream
 from angelia.tools.web.fetcher import Fetcher
@@ -37,8 +38,12 @@ async def site(
 
     client.event_hooks = {"response": [note]}
     if to.transport == "sse":
-        async with sse_client(to.url, httpx_client_factory=lambda *_given, **_named: client) as streams:
-            yield streams
+        posts = RefusedPosts(client)
+        async with (
+            sse_client(to.url, httpx_client_factory=posts.client) as (incoming, outgoing),
+            posts.with_refusals(incoming) as heard,
+        ):
+            yield heard, outgoing
     else:
         async with client, streamable_http_client(to.url, http_client=client) as (incoming, outgoing):
             yield incoming, AfterStream(outgoing, stream)
