@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from angelia.faces.web.page_files import own_page_files, page_files
+from angelia.faces.web.page_files import own_page_files, packed, page_files
 from tests.npm import installed
 from tests.web.page.fake import STATIC
 
 HERE = Path(__file__).parent
 SOURCES = sorted(STATIC.glob("js/**/*.js"))
-FIRST, MOST = 50_000, 63_000
-LATER = ("rooms.js",)
+MOST = 60_000
 
 
 def test_what_is_vendored_is_what_the_packages_hold() -> None:
@@ -35,33 +34,24 @@ def test_what_is_vendored_is_what_the_packages_hold() -> None:
 
 
 def test_the_page_is_small() -> None:
-    """What a browser fetches to show the first page and any conversation, as it is sent, and all that it can ever
-    fetch; licences are there for people to read.
-    """
-    sent = {name: len(file.packed) for name, file in own_page_files().items() if not name.endswith(".txt")}
-    later = {name: size for name, size in sent.items() if name in LATER}
-    assert sum(sent.values()) - sum(later.values()) <= FIRST, sent
+    """All that a browser fetches of it, as it is sent; licences are there for people to read."""
+    sent = {name: len(packed(file.body)) for name, file in own_page_files().items() if not name.endswith(".txt")}
     assert sum(sent.values()) <= MOST, sent
 
 
 def test_what_is_served_is_put_together_whole() -> None:
     """Nothing is asked for besides, and what is compressed is what is served as it is."""
-    style = own_page_files()["page.css"].body.decode()
-    scripts = {name: file.body.decode() for name, file in own_page_files().items() if name.endswith(".js")}
+    script, style = (own_page_files()[name].body.decode() for name in ("page.js", "page.css"))
     sheets = [file.read_text() for file in STATIC.glob("css/*.css")]
-    assert set(scripts) == {"page.js", *LATER}
-    assert not re.findall(r"^import\b", scripts["page.js"], re.MULTILINE)
-    assert all("js/" not in text and "/*" not in text for text in scripts.values())
-    for text in scripts.values():
-        asked = re.findall(r'^import\{([^}]+)\}from"\./([^"]+)"', text, re.MULTILINE)
-        lent = {name: set(re.findall(r"^export\{([^}]+)\}", scripts[other], re.MULTILINE)) for name, other in asked}
-        assert all(set(name.split(",")) <= set(",".join(found).split(",")) for name, found in lent.items())
-        assert set(re.findall(r'import\("\./([^"]+)"\)', text)) <= set(scripts)
-    assert all(gzip.decompress(file.packed) == file.body for file in own_page_files().values())
+    assert [name for name in own_page_files() if name.endswith((".js", ".css"))] == ["page.js", "page.css"]
+    assert not re.findall(r"^(?:import|export)\b|\bimport\(", script, re.MULTILINE)
+    assert "js/" not in script
+    assert "/*" not in script
+    assert all(gzip.decompress(packed(file.body)) == file.body for file in own_page_files().values())
     named = {one for text in sheets for one in re.findall(r"--[a-z][\w-]*", text)}
     given, used = set(re.findall(r"(--[\w-]+):", style)), set(re.findall(r"var\((--[\w-]+)", style))
     assert (len(given), given) == (len(named), used), "as many values of its own, each given and used"
-    assert not [one for one in named if any(one in text for text in scripts.values())]
+    assert not [one for one in named if one in script]
     assert {one for text in sheets for one in re.findall(r"\.[a-z]\w+", text)} == set(re.findall(r"\.[a-z]\w+", style))
 
 
@@ -73,10 +63,6 @@ def test_what_is_served_is_put_together_whole() -> None:
             "needs itself",
         ),
         ({"js/main.js": 'import { b } from "./b.js";', "js/b.js": "export const a = 1;"}, "gives no such thing"),
-        (
-            {"js/main.js": 'import { a } from "./b.js";import("./b.js");', "js/b.js": "export const a = 1;"},
-            "needed at once as well",
-        ),
         (
             {"js/main.js": 'import { a } from "./b.js";\nconst b = a;', "js/b.js": "export const a = 1;\nconst b = 2;"},
             "is called b",

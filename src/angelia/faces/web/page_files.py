@@ -1,4 +1,4 @@
-"""The page's files as a browser gets them: few scripts, one style sheet, gzipped where it takes that.
+"""The page's files as a browser gets them: one script, one style sheet, gzipped where it takes that.
 
 The sources are plain ES modules and style sheets: nothing has to be built before they are served. They are put together
 when the page begins to be served, without the comments and blanks that only readers need.
@@ -6,7 +6,6 @@ when the page begins to be served, without the comments and blanks that only rea
 
 import posixpath
 import re
-import zlib
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -16,10 +15,11 @@ from importlib.resources.abc import Traversable
 from string import ascii_lowercase, digits
 
 from msgspec import Struct
+from zopfli.gzip import compress
 
 from angelia.faces.web.page_scripts import joined
 
-STYLE = "page.css"
+SCRIPT, STYLE = "page.js", "page.css"
 _OWN_VALUE = re.compile(r"--[a-z][\w-]*")
 _SIGNS = ascii_lowercase + digits
 """Of which the shortest names are."""
@@ -37,10 +37,9 @@ _TYPES = {
 
 
 class PageFile(Struct, frozen=True):
-    """What is served: as it is, and compressed."""
+    """What is served."""
 
     body: bytes
-    packed: bytes
     mime: str
     tag: str
 
@@ -60,22 +59,18 @@ def page_files(folder: Traversable) -> Mapping[str, PageFile]:
     sources = _read(folder)
     served = {name: body for name, body in sources.items() if not name.endswith((".js", ".css"))}
     modules = {name: body.decode() for name, body in sources.items() if name.endswith(".js")}
-    served |= {name: text.encode() for name, text in joined(modules).items()}
+    served[SCRIPT] = joined(modules).encode()
     served[STYLE] = _style("\n".join(sources[f"css/{name}.css"].decode() for name in _SHEETS)).encode()
-    return {
-        name: PageFile(body, _packed(body), _TYPES[posixpath.splitext(name)[1]], _tag(body))
-        for name, body in served.items()
-    }
+    return {name: PageFile(body, _TYPES[posixpath.splitext(name)[1]], _tag(body)) for name, body in served.items()}
 
 
-def _packed(body: bytes) -> bytes:
-    """As gzip, the smallest that zlib makes of it: how much goes under one code depends on the memory it has."""
-
-    def by(memory: int) -> bytes:
-        packing = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS + 16, memory)
-        return packing.compress(body) + packing.flush()
-
-    return min(map(by, range(4, 10)), key=len)
+@cache
+def packed(body: bytes) -> bytes:
+    """As gzip, the smallest that its format allows: 0.3 s of a processor for the whole page, so this waits for whoever
+    is the first to ask. Further rounds of zopfli's take time and next to nothing off.
+    """
+    smaller: bytes = compress(body, numiterations=5)
+    return smaller
 
 
 def _tag(body: bytes) -> str:

@@ -1,11 +1,12 @@
 """The page itself: what a browser loads of it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from angelia.faces.web.asgi.guards import RouteGuard
 from angelia.faces.web.asgi.request import RouteRequest, RouteResponse
 from angelia.faces.web.asgi.routes import Route
-from angelia.faces.web.page_files import own_page_files
+from angelia.faces.web.page_files import own_page_files, packed
 
 
 class PageRoutes:
@@ -30,7 +31,8 @@ class PageRoutes:
             if request.headers.get("if-none-match") == file.tag:
                 return RouteResponse(status=304, mime=file.mime, headers=head)
             if "gzip" in request.headers.get("accept-encoding", ""):
-                return RouteResponse(file.packed, mime=file.mime, headers=head | {"content-encoding": "gzip"})
+                body = await asyncio.to_thread(packed, file.body)
+                return RouteResponse(body, mime=file.mime, headers=head | {"content-encoding": "gzip"})
             return RouteResponse(file.body, mime=file.mime, headers=head)
 
         return handler

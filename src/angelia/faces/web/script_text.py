@@ -1,15 +1,12 @@
 """A module's text without what only its readers need: comments, and blanks that mean nothing.
 
 It is not understood, only cut into strings, templates, patterns, comments, words and signs; names and everything else
-stay as they are, but for what says the same in fewer signs: `const` is `let` (the test of types sees that nothing is
-assigned again), declarations one after the other are one, a name in parentheses of its own stands without, and nothing
-separates what is last from the bracket that closes. A blank stays between two words, and between signs that would
-become another one. The end of a line stays wherever a statement could end by it.
+stay as they are, but for `const`, which is `let`: the test of types sees that nothing is assigned again. A blank stays
+between two words, and between signs that would become another one. The end of a line stays wherever a statement could
+end by it.
 """
 
 import re
-
-from msgspec import Struct
 
 _PIECE = re.compile(
     r"""(?P<blank>(?:\s|//[^\n]*|/\*.*?\*/)+)
@@ -24,16 +21,12 @@ _ENDED = re.compile(r"</\w+>")
 _BESIDE_A_TAG = re.compile(r"\n(?=<)|(?<=>)\n")
 _TAG = re.compile(r'<[^<>"]*(?:"[^"]*"[^<>"]*)*>')
 _NEEDLESS_IN_A_TAG = re.compile(r' (?=/>)|"(?P<value>[\w-]+)"(?=[\s/>])')
-_NAME_ALONE = re.compile(r"\((?:\s|/\*(?:(?!\*/).)*\*/)*([A-Za-z_$][\w$]*(?:\.[\w$]+)*|\[\])\s*\)", re.DOTALL)
 _VALUE = "\0"
 """Stands for each value between a template's words."""
 _BEFORE_A_PATTERN = frozenset({"return", "typeof", "case", "of", "in", "await", "void", "delete", "else"})
 """Words after which a slash begins one, and does not divide."""
-_BEFORE_A_STATEMENT = frozenset({"if", "for", "while", "with"})
-"""Words after whose parentheses one stands, which may be empty: a semicolon alone."""
 _OPEN, _CLOSED = ";{,([", "})],;"
 """After the ones and before the others no line has to end."""
-_ENDS = {")": "(", "]": "[", "}": "{"}
 _JOINED = frozenset({"++", "--", "//", "/*"})
 
 
@@ -46,14 +39,6 @@ def squeezed(text: str) -> str:
     return _Squeeze(text).whole()
 
 
-class _Within(Struct):
-    """The brackets that are open; whether what follows them is a statement; whether the last one in them declares."""
-
-    bracket: str
-    leads: bool = False
-    declares: bool = False
-
-
 class _Squeeze:
     """One pass through a text."""
 
@@ -63,11 +48,6 @@ class _Squeeze:
         self._out: list[str] = []
         self._last = ";"
         self._blank = ""
-        self._within = [_Within("{")]
-        self._needless = False
-        """Whether what was said last only separates."""
-        self._led = False
-        """Whether what was said last leads to a statement."""
 
     def whole(self) -> str:
         while self._at < len(self._text):
@@ -79,54 +59,22 @@ class _Squeeze:
         match = _PIECE.match(text, self._at)
         assert match is not None
         piece = match[0]
+        if piece == "/" and self._begins_a_pattern():
+            match = _PATTERN.match(text, self._at)
+            if match is None:
+                raise ValueError(f"a slash that begins nothing: {text[self._at : self._at + 40]!r}")
+            piece = match[0]
+        self._at = match.end()
         if match.lastgroup == "blank":
             self._blank = "\n" if "\n" in piece or self._blank == "\n" else " "
-            self._at = match.end()
         elif piece == "`":
             self._template()
-        elif piece == "/" and self._begins_a_pattern():
-            found = _PATTERN.match(text, self._at)
-            if found is None:
-                raise ValueError(f"a slash that begins nothing: {text[self._at : self._at + 40]!r}")
-            self._say(found[0])
-        elif piece == "(" and self._begins_a_value() and (alone := _NAME_ALONE.match(text, self._at)):
-            self._say(alone[1])
-            self._at, self._blank = alone.end(), " "
-        elif piece in {"const", "let"}:
-            self._declare(piece)
         else:
-            self._say(piece)
+            self._say("let" if piece == "const" else piece)
 
     def _say(self, piece: str) -> None:
-        between = self._between(piece[0])
-        if self._last == ";" or between == "\n":
-            self._within[-1].declares = False
-        leads = self._close(piece) if piece in _ENDS else False
-        if piece in _ENDS.values():
-            self._within.append(_Within(piece, self._last in _BEFORE_A_STATEMENT))
-        self._needless = (piece == ";" and not self._led) or (piece == "," and self._last not in {",", "["})
-        self._led = leads or piece == "else"
-        self._out.append(between + (piece.replace("_", "") if piece[0].isdigit() else piece))
+        self._out.append(self._between(piece[0]) + piece)
         self._last, self._blank = piece, ""
-        self._at += len(piece)
-
-    def _declare(self, word: str) -> None:
-        within = self._within[-1]
-        if self._last == ";" and within.declares:
-            self._out[-1] = self._last = ","
-        else:
-            self._out.append(f"{self._between('l')}let")
-            self._last = "let"
-        self._at += len(word)
-        self._blank = ""
-        self._needless = self._led = False
-        within.declares = within.bracket == "{"
-
-    def _close(self, bracket: str) -> bool:
-        """Whether what follows it is a statement."""
-        if self._needless and (self._last == "," or bracket == "}"):
-            self._out.pop()
-        return self._within.pop().leads
 
     def _between(self, first: str) -> str:
         if not self._blank:
@@ -135,9 +83,6 @@ class _Squeeze:
         if self._blank == "\n" and last not in _OPEN and first not in _CLOSED:
             return "\n"
         return " " if (_in_a_word(last) and _in_a_word(first)) or last + first in _JOINED else ""
-
-    def _begins_a_value(self) -> bool:
-        return not _in_a_word(self._last[-1]) and self._last[-1] not in ")]}.*`\"'"
 
     def _begins_a_pattern(self) -> bool:
         if self._last == "}":
@@ -179,13 +124,13 @@ class _Squeeze:
     def _held(self) -> None:
         """Up to the brace that ends it."""
         self._last, self._blank, depth = "{", "", 0
-        self._within.append(_Within("{"))
         while depth or self._text[self._at] != "}":
             piece = self._text[self._at]
             self._step()
             if piece in "{}":
                 depth += 1 if piece == "{" else -1
         self._say("}")
+        self._at += 1
 
 
 def _in_words(text: str) -> str:

@@ -3,7 +3,7 @@ import { html, names, useEffect, useLayoutEffect, useRef, useState } from "./htm
 import { stopTurn } from "./acts.js";
 import { upload } from "./api.js";
 import { Icon } from "./icons.js";
-import { useLater } from "./later.js";
+import { Naming } from "./naming.js";
 import { Nodes } from "./nodes.js";
 import { write } from "./outbox.js";
 import { Recorder } from "./recorder.js";
@@ -15,12 +15,6 @@ const MODES = [["plan", "Only looks: nothing is changed"], ["ask", "Every write 
 const byFinger = () => matchMedia("(pointer: coarse)").matches;
 
 /** @typedef {{key: number, name: string, size: number, id: string, trouble: string}} Upload */
-
-/** @param {any} props */
-function LaterNaming(props) {
-  const { data: rooms } = useLater(() => import("./pages/rooms.js"));
-  return rooms ? html`<${rooms.Naming} ...${props} />` : null;
-}
 
 /** @param {string} id */
 const draftKey = (id) => `angelia.draft:${id}`;
@@ -152,7 +146,7 @@ export function Composer({ id, turn, mode, waiting, sent, instead, begin, make =
   return html`${reply && html`<section class="reply" aria-label="Answer to the command"><div class="text"><${Nodes} nodes=${reply.reply} />${reply.table && html`<div class="wide" tabindex="0" role="region" aria-label="Table"><table><tbody>${reply.table.map((/** @type {string[]} */ row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`}</div><button class="b bare sq" aria-label="Close the answer" onClick=${() => setReply(null)}><${Icon} name="close" /></button></section>`}
   <div class=${names("write", over && "over")}>
     ${files.length > 0 && html`<ul class="uploads" aria-label="Attached">${files.map((one) => html`<li key=${one.key} class=${one.trouble ? "bad" : ""}><${Icon} name=${one.trouble ? "failed" : "file"} /><span>${one.name}</span><span class="num">${one.trouble || (one.id ? size(one.size) : "is being stored…")}</span><button class="b bare" aria-label=${`Remove ${one.name}`} onClick=${() => setFiles((all) => all.filter((other) => other !== one))}><${Icon} name="close" /></button></li>`)}</ul>`}
-    ${naming && html`<${LaterNaming} make=${make} ...${naming} field=${pen.current} done=${() => (setNaming(null), keep())} />`}
+    ${naming && html`<${Naming} make=${make} ...${naming} field=${pen.current} done=${() => (setNaming(null), keep())} />`}
     <label class="sr" for="pen">Message</label>
     <textarea id="pen" ref=${pen} rows="1" placeholder=${over ? "Drop the files here" : waiting ? "Say what to do instead" : turn ? "Say more; it is read at the next step" : "Write to Angelia"} onInput=${look} onKeyDown=${key} onPaste=${paste}></textarea>
     <div class="under">

@@ -6,7 +6,8 @@ import { loggedIn } from "./api.js";
 import { line } from "./feed.js";
 import { followHome, heedHome, readHome } from "./home.js";
 import { Large } from "./media.js";
-import { Login, loginByFragment } from "./login.js";
+import { loginByFragment } from "./login.js";
+import { LoginForms } from "./login_forms.js";
 import { Palette } from "./palette.js";
 import { pageFor } from "./pages/all.js";
 import "./notify.js";
@@ -39,7 +40,7 @@ function Page() {
   useEffect(() => {
     if (inside && page === "c") readHome().catch(() => {});
   }, [inside, page === "c" ? id : ""]);
-  if (!inside) return html`<${Login} error=${refused.value} /><${Toasts} />`;
+  if (!inside) return html`<${LoginForms} error=${refused.value} /><${Toasts} />`;
   const talk = page === "c" && id;
   const Other = pageFor(page);
   return html`<${Shell}>${talk ? html`<${Talk} key=${id} id=${id} seq=${rest} />` : page === "new" ? html`<${NewTalk} />` : html`<${Other} key=${page === "conversations" ? rest : page} page=${page} id=${id} rest=${rest} />`}<//>
