@@ -135,9 +135,11 @@ class Driven:
         lease, entries, _ = await self.transcript.take_up(self.log.conversation, "a test", len(self.log.entries), 0)
         self.log.take(entries)
         driver = await self.driver()
-        while (rest := await driver.drive(lease)).until:
-            self._ahead += max(rest.until - self._clock(), 0)
-        await lease.release()
+        try:
+            while (rest := await driver.drive(lease)).until:
+                self._ahead += max(rest.until - self._clock(), 0)
+        finally:
+            await lease.release()
         return rest
 
     async def voice(self, name: str = "voice.ogg") -> Media:

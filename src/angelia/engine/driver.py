@@ -142,6 +142,9 @@ class Driver:
         while True:
             end_if_cancelled()
             await self.catch_up()
+            if came := self._log.unstored.to(self._log.conversation, self._turn.asked):
+                await self._record(came, lease)
+                continue
             effect = await self._afforded(self._decide(), lease)
             if isinstance(effect, m.Rest):
                 return effect
@@ -335,7 +338,12 @@ class Driver:
             self._fresh[bound.profile.name] = await bound.refresh()
 
     async def _record(self, came: Sequence[e.AnyFact], lease: Lease) -> None:
-        """Store what came of a request. An answer and its ending are one commit; after anything else we decide anew."""
+        """Store what came of a request. An answer and its ending are one commit; after anything else we decide anew.
+
+        What cannot be stored now is kept, and comes here again when the conversation is driven on.
+        """
+        self._turn = advance(self._turn, self._log.entries, self._settings.rules.table)
+        self._log.unstored.keep(self._log.conversation, self._turn.asked, came)
         at, known = self._clock(), self._log.entries
         entries = [*known, *(e.Entry(seq, at, fact) for seq, fact in enumerate(came, len(known) + 1))]
         turn = advance(self._turn, entries, self._settings.rules.table)
@@ -343,6 +351,7 @@ class Driver:
         if isinstance(effect, m.Close) and isinstance(effect.ending, end.Answered):
             closing = closing_facts(self._log.conversation, entries, turn, effect)
         await self._log.append(*came, *closing, lease=lease)
+        self._log.unstored.stored(self._log.conversation)
         crash_point("model.recorded")
         if closing:
             crash_point("turn.closed")

@@ -22,6 +22,7 @@ class Log:
         self.conversation = conversation
         self.entries: list[Entry] = []
         self._transcript = transcript
+        self.unstored = transcript.unstored
         self.live = live
         self._listeners: list[Callable[[Sequence[Entry]], None]] = []
 

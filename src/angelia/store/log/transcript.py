@@ -71,15 +71,40 @@ class Spending(Struct, frozen=True):
     unpriced: int
 
 
+class UnstoredReplies:
+    """Replies of models that came and could not be stored: kept in this process until they can be.
+
+    A reply is paid for when it comes; where the disk is full by then, or the database away, asking once more would be
+    paid again. A conversation asks one model at a time, so it has one at most.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[ConversationId, tuple[int, tuple[AnyFact, ...]]] = {}
+
+    def keep(self, conversation: ConversationId, asked: int, came: Sequence[AnyFact]) -> None:
+        """Keep what came of the request with this entry number; what was kept of an earlier one goes."""
+        self._kept[conversation] = asked, tuple(came)
+
+    def to(self, conversation: ConversationId, asked: int) -> tuple[AnyFact, ...]:
+        """What came of the request with this entry number; empty if nothing is kept of it."""
+        of, came = self._kept.get(conversation, (0, ()))
+        return came if of == asked else ()
+
+    def stored(self, conversation: ConversationId) -> None:
+        """Keep nothing of this conversation any more."""
+        self._kept.pop(conversation, None)
+
+
 class Transcript:
-    """The log. One per `LogStore`, since it knows who waits for what in this process. `blobs` holds what entries refer
-    to: those of the home, if nothing else is said.
+    """The log. One per `LogStore`, since it knows who waits for what in this process, and which replies wait to be
+    stored. `blobs` holds what entries refer to: those of the home, if nothing else is said.
     """
 
     def __init__(self, db: LogStore, blobs: BlobStore | None = None) -> None:
         self._db = db
         self._blobs = blobs or BlobStore(db.home)
         self._news = ChangeFeed(db)
+        self.unstored = UnstoredReplies()
 
     async def append(
         self,

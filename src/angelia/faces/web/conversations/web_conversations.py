@@ -52,7 +52,7 @@ _ENDED = "Angelia was ended here. What is open goes on at the next start."
 _AGAIN_S = 2.0
 """After how long a conversation is tried again for which the store was busy; each try waits for it, too."""
 _MENDED_S = 20.0
-"""The same where somebody has to mend something: each try may ask the model for what could not be stored."""
+"""The same where somebody has to mend something, such as a full disk."""
 
 logger = logging.getLogger("angelia.web")
 
