@@ -151,9 +151,16 @@ class Driver:
             await self._perform(effect, lease)
 
     async def _afforded(self, effect: m.Effect, lease: Lease) -> m.Effect:
-        """The effect itself, or another in its place where a cap of the day is reached, or others may reach it."""
+        """The effect itself, or another in its place where a cap of the day is reached, or others may reach it.
+
+        Raises:
+            StoreFull: what it would bring may not be stored, so it is not paid for.
+        """
+        if not m.costs(effect, self._turn, self._settings.rules):
+            return effect
+        self._log.require_space()
         money = self._settings.day_money
-        if money is None or not m.costs(effect, self._turn, self._settings.rules):
+        if money is None:
             return effect
         asks = isinstance(effect, m.AskModel)
         found = await money.put_aside(lease, await self._most() if asks else 0)

@@ -45,6 +45,14 @@ class Log:
             await self.refresh()
         return added
 
+    def require_space(self) -> None:
+        """Require room for what is paid for now, and appended when it comes.
+
+        Raises:
+            StoreFull: there may be none by then.
+        """
+        self._transcript.require_space()
+
     async def refresh(self) -> None:
         """Take in what others appended."""
         self.take(await self._transcript.entries(self.conversation, after=len(self.entries)))

@@ -256,6 +256,13 @@ class LogStore(Protocol):
         raised to whoever writes, and nothing is written.
         """
 
+    def require_space(self) -> None:
+        """Require room for what is paid for now and is to be stored when it comes, as far as this machine can tell.
+
+        Raises:
+            StoreFull: there may be none by then.
+        """
+
     async def read(self, job: Job[T], viewer: Principal = OWNER, haste: Haste = Haste.USUAL) -> T:
         """Run `job` on a consistent state that holds every write acknowledged so far. It asks itself for what `viewer`
         may see; a store may hold back the rest from it, as a second wall.

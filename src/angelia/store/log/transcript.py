@@ -144,6 +144,14 @@ class Transcript:
             asyncio.get_running_loop().call_soon(self._news.tell, conversation, entries[-1].seq)
         return entries
 
+    def require_space(self) -> None:
+        """Require room for what is paid for now, and appended when it comes.
+
+        Raises:
+            StoreFull: there may be none by then.
+        """
+        self._db.require_space()
+
     async def take_up(
         self, conversation: ConversationId, holder: str, after: int, since_ms: int
     ) -> tuple[Lease, list[Entry], Spending]:

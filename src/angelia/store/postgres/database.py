@@ -166,6 +166,9 @@ class PostgresDatabase:
         """See `store.port.LogStore`."""
         self._commits.required = condition
 
+    def require_space(self) -> None:
+        """Nothing: how much room its disk has, a server tells nobody."""
+
     async def read(self, job: Job[T], viewer: Principal = OWNER, haste: Haste = Haste.USUAL) -> T:
         """See `store.port.LogStore`."""
         return cast("T", await self._reads.run((job, viewer), haste))

@@ -18,7 +18,7 @@ from angelia.core.principal import OWNER, Principal
 from angelia.store.port import Condition, Haste, under
 from angelia.store.presence import Presence, alive
 from angelia.store.sql.connections import connect, connect_to_read, new_file, scratch
-from angelia.store.sql.faults import damaging, explained, of_sqlite, read_only
+from angelia.store.sql.faults import damaging, explained, of_sqlite, read_only, require_space
 from angelia.store.sql.full_text import FullText
 from angelia.store.sql.group_commit import commit_together
 from angelia.store.sql.migrate import migrate, require_known
@@ -150,6 +150,10 @@ class Database:
     def require(self, condition: Condition | None) -> None:
         """See `store.port.LogStore`."""
         self._required = condition and (lambda connection: condition(connection)())
+
+    def require_space(self) -> None:
+        """See `store.port.LogStore`."""
+        require_space(self.home)
 
     async def read(self, job: Job[T], viewer: Principal = OWNER, haste: Haste = Haste.USUAL) -> T:
         """Run `job` on a consistent state that holds every write acknowledged so far.

@@ -13,6 +13,11 @@ from angelia.core.errors import BadInput, StoreBusy, StoreDamaged, StoreError, S
 _NEARLY_NOTHING = 64 * 1024
 """Bytes. SQLite reports some writes to a full disk as plain I/O errors; with less than this free, it is full."""
 
+SPACE_FOR_REPLIES = 8_000_000
+"""Bytes. The longest replies, of some 128,000 tokens, are half a megabyte, which is written into the log of the
+database, into its index, and later into the database itself; several conversations may be answered at once.
+"""
+
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -109,6 +114,26 @@ def full(home: Path) -> StoreFull:
         f"The disk that holds {home} is full ({free_bytes(home) / 1e6:.1f} MB free).",
         then="What was being stored was not accepted; everything stored before is safe. Free some space and try again.",
     )
+
+
+def require_space(home: Path) -> None:
+    """Require room for what is paid for now and comes later. Others may take it before that comes.
+
+    Raises:
+        StoreFull: there are less than `SPACE_FOR_REPLIES` free.
+    """
+    try:
+        disk = os.statvfs(home)
+    except OSError:  # whoever writes there next says why
+        return
+    free = disk.f_bavail * disk.f_frsize
+    if free < SPACE_FOR_REPLIES:
+        raise StoreFull(
+            f"The disk that holds {home} is nearly full ({free / 1e6:.1f} MB free of the"
+            f" {SPACE_FOR_REPLIES / 1e6:.0f} MB that an answer may need).",
+            why="An answer that cannot be stored would be paid for in vain, so no model was asked.",
+            then="Everything stored before is safe. Free some space and try again.",
+        )
 
 
 def limited(home: Path) -> StoreFull:
