@@ -339,6 +339,8 @@ RULES = [
             "jsonschema in tools/mcp/forms.py": "loaded when a server asks a person",
             "mcp in tools/mcp/core_tasks.py": "loaded in a thread, with the first server that is reached",
             "mcp_types in tools/mcp/core_tasks.py": "loaded in a thread, with the first server that is reached",
+            "mcp in tools/mcp/library_errors.py": "loaded in a thread, with the first server that is reached",
+            "mcp_types in tools/mcp/library_errors.py": "loaded in a thread, with the first server that is reached",
             "mcp in tools/mcp/tasks.py": "loaded in a thread, with the first server that is reached",
             "mcp_types in tools/mcp/tasks.py": "loaded in a thread, with the first server that is reached",
             "pydantic in tools/mcp/tasks.py": "loaded in a thread, with the first server that is reached",

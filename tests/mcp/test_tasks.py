@@ -114,6 +114,7 @@ async def test_what_a_task_asks_is_put_to_the_person(tmp_path: Path, version: st
     ("state", "status", "said"),
     [
         ({"status": "failed", "error": {"code": -32603, "message": "no gas"}}, CallStatus.ERROR, "it failed: no gas"),
+        ({"status": "failed", "error": {"code": -32000, "message": "no gas"}}, CallStatus.ERROR, "it failed: no gas"),
         ({"status": "cancelled"}, CallStatus.ERROR, "it was cancelled"),
         ({"status": "forgotten"}, CallStatus.UNKNOWN, "cannot say what became of it: Task not found"),
         ({"status": "completed", "result": {"content": 3}}, CallStatus.UNKNOWN, "none of the protocol's"),

@@ -21,6 +21,7 @@ from pydantic import FileUrl
 from angelia.core.version import PACKAGE_VERSION
 from angelia.tools.mcp.core_tasks import called_as_task, is_task_of, with_task_in_meta
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, leaf
+from angelia.tools.mcp.library_errors import in_our_terms
 from angelia.tools.mcp.served import Offers, offers_of
 from angelia.tools.mcp.skills import MOST_PAGES, SKILLS
 from angelia.tools.mcp.tasks import TasksExtension
@@ -203,9 +204,7 @@ async def prompt_at(client: Client, name: str, arguments: dict[str, str]) -> lis
 def _failure(error: Exception) -> ServerLost | ServerRefused:
     """What an answer that is none comes to."""
     if isinstance(error, MCPError):
-        if error.code == types.CONNECTION_CLOSED:
-            return ServerLost("went away")
-        return ServerRefused(error.message, gone=error.message == "Session terminated")
+        return in_our_terms(error)
     return ServerRefused(f"its answer is none of the protocol's: {error}", gone=False)
 
 
@@ -251,10 +250,8 @@ async def call_tool(
                 return await called_as_task(client, tool.name, arguments, heard)
             return await client.call_tool(tool.name, arguments, progress_callback=heard)
         except MCPError as error:
-            if error.code == types.CONNECTION_CLOSED:
-                raise ServerLost from error
             if not await _been_there(error, elicit):
-                raise ServerRefused(error.message, gone=error.message == "Session terminated") from error
+                raise in_our_terms(error) from error
         except RuntimeError as error:  # it has answered, and not by the schema that it gave itself
             raise ServerRefused(str(error), gone=False) from error
         except ValueError as error:

@@ -12,7 +12,7 @@ from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Trust
 from angelia.tools.mcp.call_person import NOBODY, CallPerson
 from angelia.tools.mcp.connection_state import Connecting, Gone, Ready, State, Waiting
-from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, by_status, in_words, leaf
+from angelia.tools.mcp.failures import AnswerLost, ServerLost, ServerRefused, Unavailable, by_status, in_words, leaf
 from angelia.tools.mcp.logins import LoginEnded, LoginRefused, Returned
 from angelia.tools.mcp.running_calls import RunningCalls
 from angelia.tools.mcp.served import Offers
@@ -112,14 +112,7 @@ class McpConnection:
             ServerLost: it went away, or was silent for too long; the call may or may not have taken effect.
             TaskTaken: it has taken the call on as a task.
         """
-        ready = await self._usable()
-        try:
-            return await self._called(ready, tool, arguments, show, person)
-        except ServerRefused as refused:
-            if not refused.gone:
-                raise
-        await self._end_of(ready)  # it was started anew since: it has forgotten us, and did nothing
-        return await self._called(await self._usable(), tool, arguments, show, person)
+        return await self._by(lambda ready: self._called(ready, tool, arguments, show, person))
 
     async def read(self, uri: str) -> bytes:
         """The bytes of a file of one of its skills.
@@ -222,8 +215,21 @@ class McpConnection:
 
         await self._asked(lambda client: cancel_task(client, task))
 
-    async def _asked(self, ask: Callable[[Any], Awaitable[_T]], person: CallPerson = NOBODY) -> _T:
+    async def _by(self, ask: Callable[[Ready], Awaitable[_T]]) -> _T:
+        """What comes of asking it, now that it is there."""
         ready = await self._usable()
+        try:
+            return await ask(ready)
+        except ServerRefused as refused:
+            if not refused.gone:
+                raise
+        await self._end_of(ready)  # it was started anew since: it has forgotten us, and did nothing
+        return await ask(await self._usable())
+
+    async def _asked(self, ask: Callable[[Any], Awaitable[_T]], person: CallPerson = NOBODY) -> _T:
+        return await self._by(lambda ready: self._answered(ready, ask, person))
+
+    async def _answered(self, ready: Ready, ask: Callable[[Any], Awaitable[_T]], person: CallPerson) -> _T:
         try:
             async with self._running.begun(person) as running:
                 return await ask(ready.client)
@@ -281,6 +287,9 @@ class McpConnection:
             raise ServerLost(f"gave no sign for {self.server.seconds:g} s and was told to stop") from None
         except ServerRefused as refused:
             raise by_status(refused, running.status) from None
+        except AnswerLost:
+            self._stale.set()  # what it lists tells whether it is still there
+            raise
         except ServerLost:
             why = await self._end_of(ready)
             if unwanted := self._unwanted:  # it had refused the call for want of the login

@@ -15,6 +15,8 @@ from mcp.shared.exceptions import MCPError
 from angelia.cancellation import cancel_and_wait
 from angelia.core.days import DAY_MS
 from angelia.core.text import clean, one_line
+from angelia.tools.mcp.failures import ServerRefused
+from angelia.tools.mcp.library_errors import in_our_terms
 from angelia.tools.mcp.task_look import TaskLook, TaskTaken, pause_of
 from mcp import Client
 
@@ -100,9 +102,11 @@ async def _failed(client: Client, task: str, said: str) -> TaskLook:
     try:
         return TaskLook(0, said, await _result(client, task))
     except MCPError as error:
-        if error.code == types.CONNECTION_CLOSED:
-            raise
-        why = said or one_line(clean(error.message), 300)
+        match in_our_terms(error):
+            case ServerRefused(gone=False) as refused:
+                why = said or one_line(refused.said, 300)
+            case _:
+                raise
         return TaskLook(0, said, fault=f"it failed{f': {why}' if why else ''}")
 
 

@@ -20,9 +20,19 @@ class ServerLost(Exception):
     """The connection ended before an answer came: the call may or may not have taken effect."""
 
 
+class AnswerLost(ServerLost):
+    """The answer to this request alone did not come whole; others go on."""
+
+
 NO_ANSWER = "Server returned an error response"
 """What the library says in the place of an answer that is none of the protocol's: its status is all there is to it,
 and on the older transport what the site said beside it (`refused_posts.py`).
+"""
+
+
+_FORGOTTEN = ("session", "not initialized")
+"""One of these is in what the official servers say to a session that they do not know: "Session not found", "No valid
+session ID provided", and "Server not initialized" of one in TypeScript that has a single session.
 """
 
 
@@ -32,7 +42,7 @@ def by_status(refused: ServerRefused, status: int) -> ServerRefused | ServerLost
     The official servers answer 404 or 400 to a session that they do not know. Where the server itself has not answered
     (a proxy before it says that it is gone, or takes too long), nobody knows what it did.
     """
-    if status in (400, 404) and "session" in refused.said.lower():
+    if status in (400, 404) and any(word in refused.said.lower() for word in _FORGOTTEN):
         return ServerRefused(refused.said, gone=True)
     if not refused.said.startswith(NO_ANSWER) or not status:
         return refused

@@ -8,6 +8,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import Field
 
 from angelia.tools.mcp.failures import ServerLost, ServerRefused
+from angelia.tools.mcp.library_errors import in_our_terms
 from mcp import Client
 
 SKILLS = "io.modelcontextprotocol/skills"
@@ -147,5 +148,4 @@ async def _pages(page: Callable[[str | None], Awaitable[str | None]]) -> None:
 
 
 def _failure(error: MCPError | ValueError) -> ServerLost | ServerRefused:
-    lost = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
-    return ServerLost("went away") if lost else ServerRefused(str(error), gone=False)
+    return in_our_terms(error) if isinstance(error, MCPError) else ServerRefused(str(error), gone=False)

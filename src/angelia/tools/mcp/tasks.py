@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from angelia.core.text import clean, one_line
 from angelia.tools.mcp.core_tasks import core_task_at
 from angelia.tools.mcp.failures import ServerLost, ServerRefused
+from angelia.tools.mcp.library_errors import in_our_terms
 from angelia.tools.mcp.task_look import TaskLook, TaskTaken, pause_of
 from mcp import Client
 
@@ -136,7 +137,7 @@ async def cancel_task(client: Client, task: str) -> None:
 
 
 def _failure(error: Exception) -> ServerLost | ServerRefused:
-    if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
-        return ServerLost("went away")
+    if isinstance(error, MCPError):
+        return in_our_terms(error)
     said = "its answer is none of the protocol's" if isinstance(error, ValidationError) else str(error)
     return ServerRefused(said, gone=False)

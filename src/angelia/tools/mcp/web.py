@@ -8,6 +8,7 @@ from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from angelia.sandboxes.by_commands.sidecar import MOST_LINE
 from angelia.tools.mcp.refused_posts import RefusedPosts
 from angelia.tools.mcp.server import Site
 from angelia.tools.mcp.standalone_stream import AfterStream, StandaloneStream
@@ -26,6 +27,9 @@ async def site(
 ) -> AsyncIterator[TransportStreams]:
     """The transport of the site's kind over a client of its own; `answered` hears the method of every request and the
     status of its response.
+
+    A site may say as much at once as a program may in one line. Over the older SSE it is a mebibyte: there the library
+    has a bound that it lets nobody set.
     """
     client = await make()
     client.headers.update(headers)
@@ -45,7 +49,8 @@ async def site(
         ):
             yield heard, outgoing
     else:
-        async with client, streamable_http_client(to.url, http_client=client) as (incoming, outgoing):
+        transport = streamable_http_client(to.url, http_client=client, max_sse_event_size=MOST_LINE)
+        async with client, transport as (incoming, outgoing):
             yield incoming, AfterStream(outgoing, stream)
 
 
