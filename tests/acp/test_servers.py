@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,8 @@ async def test_what_an_editor_hands_over_in_secret_is_nowhere_in_the_home(tmp_pa
     assert words.startswith("it is [secret: key")
     assert lost is CallStatus.UNKNOWN
     assert "may or may not have taken effect" in why
-    sqlite3.connect(place.home / "angelia.db").execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+    with closing(sqlite3.connect(place.home / "angelia.db")) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     kept = [path for path in place.home.rglob("*") if path.is_file()]
     assert len(kept) > 3
     assert not [path for path in kept if TOKEN.encode() in path.read_bytes()]

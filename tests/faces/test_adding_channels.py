@@ -3,7 +3,7 @@
 import sqlite3
 import stat
 import tomllib
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +154,7 @@ def test_doctor_looks_at_channels_and_mends_what_others_could_read(place: Place)
 def test_doctor_mends_a_store_whose_tables_are_not_as_its_log_says(tmp_path: Path) -> None:
     with serving(tmp_path, [say("Hello.")]) as place:
         assert place.ask("hello").code == 0
-        with sqlite3.connect(place.home / "angelia.db") as damaged:
+        with closing(sqlite3.connect(place.home / "angelia.db", isolation_level=None)) as damaged:
             damaged.execute("DELETE FROM spending")
         assert "✘ store" in place.run("doctor", "--offline").out
         assert "mended: every table" in place.run("doctor", "--offline", "--fix").out
