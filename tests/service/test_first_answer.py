@@ -5,11 +5,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
-from angelia.core.ids import CallId
+from angelia.core.ids import CallId, ConversationId
 from angelia.core.principal import ANGELIA, OWNER, Principal
 from angelia.service.app import App
 from angelia.service.conversation.first_answer import NotOpen
@@ -40,6 +41,39 @@ async def at_two_doors(folder: Path) -> AsyncIterator[tuple[Session, Session]]:
         yield one, other
     finally:
         await app.close()
+
+
+@asynccontextmanager
+async def asked_by_a_helper(folder: Path) -> AsyncIterator[list[Session]]:
+    """A helper's helper asks, and its question stands in the two conversations above as well. All three, the uppermost
+    first, as processes have them that drive none of them.
+    """
+    app = await App.open(load(folder / "home", {}), {})
+    upper, middle, lower = names = [ConversationId(name) for name in ("upper", "middle", "lower")]
+    opened = e.ConversationOpened("terminal", str(folder), "local")
+    said = e.UserSaid((Text("Plant it."),), address=TERMINAL)
+    call = e.ModelSaid("m", (ToolCall(CALL, "ask_user", "{}"),), e.StopReason.TOOL_CALLS)
+
+    def helper(of: ConversationId, name: ConversationId) -> e.WorkStarted:
+        return e.WorkStarted(
+            CallId("h1"), e.WorkKind.CHILD, "Ask.", "", e.Child(name, e.ChildTerms(of, upper, "h1"), "")
+        )
+
+    try:
+        await app.transcript.append(upper, [opened, said, helper(upper, middle), under("h1.h1.c1_0")])
+        await app.transcript.append(middle, [opened, said, helper(middle, lower), under("h1.c1_0")])
+        await app.transcript.append(lower, [opened, said, e.ModelAsked("m", 1, (2,)), call, ASKED])
+        sessions = [Session(name, app.db, app.transcript, "a process") for name in names]
+        for one in sessions:
+            await one.log.refresh()
+        yield sessions
+    finally:
+        await app.close()
+
+
+def under(name: str) -> e.ApprovalAsked:
+    """The question under the name that it has in another log."""
+    return replace(ASKED, call=CallId(name))
 
 
 def answers(session: Session) -> list[e.AnyFact]:
@@ -96,3 +130,36 @@ async def test_a_press_that_comes_twice_changes_nothing_and_is_no_second_answer(
         await one.record(given)
         assert not await one.record(given, YES)
         assert answers(one) == []
+
+
+AT = {0: under("h1.h1.c1_0"), 1: under("h1.c1_0"), 2: ASKED}
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)])
+async def test_a_helpers_question_is_answered_once_whichever_conversation_the_answers_come_through(
+    tmp_path: Path, first: int, second: int
+) -> None:
+    async with asked_by_a_helper(tmp_path) as conversations:
+        await conversations[first].refuse(AT[first], by=BEN, why="not now")
+        with pytest.raises(NotOpen, match=r"answered before: no, by telegram:4711. Your answer changed nothing\."):
+            await conversations[second].approve(AT[second], by=OWNER)
+        for number, one in enumerate(conversations):
+            await one.log.refresh()
+            told = [e.ApprovalRefused(AT[number].call, BEN, "not now")] if number >= first else []
+            assert answers(one) == told, "below where it was given, in the same commit"
+
+
+async def test_a_helper_whose_question_has_changed_is_not_told_yes_by_whoever_saw_the_old_one(tmp_path: Path) -> None:
+    async with asked_by_a_helper(tmp_path) as conversations:
+        await conversations[2].record(replace(ASKED, digest="d2"))
+        with pytest.raises(NotOpen, match="not open any more"):
+            await conversations[0].approve(AT[0], by=OWNER)
+
+
+async def test_what_is_granted_for_longer_is_granted_where_it_was_given(tmp_path: Path) -> None:
+    async with asked_by_a_helper(tmp_path) as conversations:
+        await conversations[0].approve(AT[0], by=OWNER, scope=e.Scope.CONVERSATION)
+        for one in conversations:
+            await one.log.refresh()
+        given = [one for conversation in conversations for one in answers(conversation)]
+        assert [one.scope for one in given if isinstance(one, e.ApprovalGiven)] == ["conversation", "once", "once"]

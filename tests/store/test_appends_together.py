@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from angelia.core.content import BlobRef, Media, MediaKind
+from angelia.core.content import BlobRef, Media, MediaKind, Text
 from angelia.core.entry import Address, AnyFact, ConversationOpened, DeliveryQueued, UserSaid
-from angelia.core.errors import Fenced
+from angelia.core.errors import Fenced, NotFound
 from angelia.core.ids import ConversationId, DeliveryId, new_conversation
+from angelia.store.log.append import Addition, Overtaken
 from angelia.store.log.lease import Lease
 from angelia.store.log.transcript import Transcript
 from angelia.store.port import LogStore
@@ -121,3 +122,30 @@ async def test_those_that_go_together_ask_once_where_their_logs_end(
     derived = "SELECT count(*) FROM outbox AS o JOIN entries AS e USING (conversation, seq) WHERE o.place = e.id"
     assert await db.read(lambda connection: connection.execute(derived).fetchone()[0]) == len(chosen)
     db.close()
+
+
+@pytest.mark.parametrize("fails", ["overtaken", "not there"])
+async def test_what_is_appended_to_several_logs_stands_in_all_of_them_or_in_none(db: LogStore, fails: str) -> None:
+    log, (one, other) = Transcript(db), (new_conversation(), new_conversation())
+    await log.append(one, [ConversationOpened("terminal", "/")])
+    if fails == "overtaken":
+        await log.append(other, [ConversationOpened("terminal", "/"), said("meanwhile")])
+    with pytest.raises(Overtaken if fails == "overtaken" else NotFound):
+        await log.append_together([Addition(one, [said("here")], 1), Addition(other, [said("there")], 1)])
+    assert [entry.seq for entry in await log.entries(one)] == [1]
+    assert await db.faults() == []
+    await log.require_end(one)
+    if fails == "overtaken":
+        added = await log.append_together([Addition(one, [said("here")], 1), Addition(other, [said("there")], 2)])
+        assert [[entry.seq for entry in entries] for entries in added] == [[2], [3]]
+        await log.require_end(one)
+        await log.require_end(other)
+
+
+async def test_a_repeat_is_appended_to_none_of_several_logs(db: LogStore) -> None:
+    log, (one, other) = Transcript(db), (new_conversation(), new_conversation())
+    known = UserSaid((Text("Once."),), address=Address("chat", "7"), key="k1")
+    await log.append(one, [ConversationOpened("chat", "/"), known])
+    await log.append(other, [ConversationOpened("chat", "/")])
+    assert await log.append_together([Addition(one, [known], 2), Addition(other, [said("there")], 1)]) == []
+    assert len(await log.entries(other)) == 1

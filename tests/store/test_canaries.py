@@ -276,6 +276,7 @@ WITHOUT_VIEWER = {
     "Transcript.of_kinds": OF_ONE,
     "Transcript.undelivered": OF_ONE,
     "Transcript.legible": OF_ONE,
+    "Transcript.append_together": OF_ONE,
     "Transcript.require_end": OF_ONE,
     "Transcript.news": OF_ONE,
     "Transcript.erase": OF_ONE,

@@ -6,6 +6,7 @@ from angelia.core.entry import AnyFact, Entry, WordsErased
 from angelia.core.errors import StoreError
 from angelia.core.ids import ConversationId
 from angelia.engine.live import Committed, Live
+from angelia.store.log.append import Addition
 from angelia.store.log.lease import Lease
 from angelia.store.log.transcript import Transcript
 from angelia.store.port import Haste
@@ -39,11 +40,27 @@ class Log:
             StoreError: nothing was appended.
         """
         added = await self._transcript.append(self.conversation, facts, lease=lease, haste=haste, seen=seen)
+        await self._take_own(added)
+        return added
+
+    async def append_with(self, others: Sequence[Addition], *facts: AnyFact) -> list[Entry]:
+        """Append facts that go by all that is known here, in one commit with those of other logs; none of them if these
+        are a repeat.
+
+        Raises:
+            Overtaken: something came after what is known, here or there; nothing was appended.
+            StoreError: nothing was appended.
+        """
+        own = Addition(self.conversation, facts, len(self.entries))
+        added = await self._transcript.append_together([own, *others])
+        await self._take_own(added[0] if added else [])
+        return added[0] if added else []
+
+    async def _take_own(self, added: Sequence[Entry]) -> None:
         if added and added[0].seq == len(self.entries) + 1:
             self.take(added)
         elif added:
             await self.refresh()
-        return added
 
     def require_space(self) -> None:
         """Require room for what is paid for now, and appended when it comes.

@@ -137,7 +137,7 @@ class Session:
             return bool(await self._put(*facts))
         from angelia.service.conversation.first_answer import store_first
 
-        return await store_first(self.log, self.questions, answer, *facts)
+        return await store_first(self.log, self._transcript.entries, answer, *facts)
 
     async def _put(self, *facts: e.AnyFact) -> list[e.Entry]:
         """Append what a person does; the first thing they do begins the conversation in the store, unless another

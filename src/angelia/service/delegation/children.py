@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -36,6 +37,7 @@ from angelia.tools.port import ToolOutcome, Work
 from angelia.tools.registry import Registry
 
 if TYPE_CHECKING:
+    from angelia.service.conversation.first_answer import Answer
     from angelia.service.delegation.changes import CopyChanges
     from angelia.service.delegation.copies import WorkspaceCopies
 
@@ -346,6 +348,8 @@ class Children:
         session = self._sessions.get(name)
         if session and any(isinstance(entry.fact, e.ApprovalAsked) for entry in entries):
             self._do(partial(self._put_questions, name, session))
+        if session and any(isinstance(entry.fact, e.ApprovalGiven | e.ApprovalRefused) for entry in entries):
+            self._do(partial(self._bring_answers, name, session))
         if session:
             from angelia.service.delegation.words import progress_line
 
@@ -366,18 +370,30 @@ class Children:
         for fact in facts:
             if isinstance(fact, e.ApprovalGiven | e.ApprovalRefused):
                 await self._hand_on(fact)
+        await self._bring_answers(name, session)
 
-    async def _hand_on(self, answer: e.ApprovalGiven | e.ApprovalRefused) -> None:
-        """Give a child the answer to its question. What was granted for longer was granted to the parent."""
+    async def _hand_on(self, answer: "Answer") -> None:
+        """Give a child the answer to its question, if it has none: a no of ours, where nobody could be asked."""
+        from angelia.service.conversation.first_answer import NotOpen, handed_on
+
         name, dot, call = answer.call.partition(".")
         session = self._sessions.get(CallId(name)) if dot else None
-        asked = next((one for one in session.questions() if one.call == call), None) if session else None
-        if session is None or asked is None:
+        if session is None:
             return
-        if isinstance(answer, e.ApprovalRefused):
-            await session.log.append(replace(answer, call=asked.call))
-        elif answer.digest == asked.digest:
-            await session.log.append(e.ApprovalGiven(asked.call, asked.digest, answer.by, answer=answer.answer))
+        await session.log.refresh()
+        if any(one.call == call for one in session.questions()):
+            with suppress(NotOpen):
+                await session.record(handed_on(answer, CallId(call)))
+
+    async def _bring_answers(self, name: CallId, session: Session) -> None:
+        """Answer the parent's copy of what was answered in the child's own conversation."""
+        from angelia.service.conversation.first_answer import first_answer, handed_on
+
+        await self.parent.log.refresh()
+        for asked in self.parent.questions():
+            of, _, call = asked.call.partition(".")
+            if of == name and (answer := first_answer(session.log.entries, CallId(call))):
+                await self.parent.log.append(handed_on(answer, asked.call))
 
 
 def _unsettled(log: Sequence[e.Entry]) -> list[e.DeliveryQueued]:

@@ -38,6 +38,14 @@ class Draft(NamedTuple):
     at: int
 
 
+class Addition(NamedTuple):
+    """Facts for one of several logs that are appended to in one commit; `seen` is the last entry that they go by."""
+
+    conversation: ConversationId
+    facts: Sequence[AnyFact]
+    seen: int
+
+
 class _End(NamedTuple):
     """The number and the checksum of the last entry of a log, and the epoch of its lease if there is one."""
 
@@ -95,9 +103,7 @@ class Append(AskingJob[list[Entry]]):
         """Append them, given where the logs end."""
         if any(is_repeat(connection, self.conversation, draft.fact) for draft in self.drafts):
             return []
-        end = self._end(connection, ends.of.get(self.conversation))
-        if self.seen and end.seq != self.seen:
-            raise Overtaken(f"The conversation {self.conversation} has grown since it was read.", then="Read it again.")
+        end = self._end(connection, ends)
         now, epoch, before, place = self.db.clock(), self.lease.epoch if self.lease else 0, end.sum, ends.place
         entries = [Entry(seq, draft.at or now, draft.fact) for seq, draft in enumerate(self.drafts, end.seq + 1)]
         for entry, draft in zip(entries, self.drafts, strict=True):
@@ -118,8 +124,13 @@ class Append(AskingJob[list[Entry]]):
             ends.of[self.conversation], ends.place = _End(entries[-1].seq, before, end.epoch), place
         return entries
 
-    def _end(self, connection: StoreConnection, known: _End | None) -> _End:
+    def require_end(self, connection: StoreConnection) -> None:
+        """Raise what this append would because of where the log ends; nothing is written."""
+        self._end(connection, _Ends(connection, self.db.numbers, [self.conversation]))
+
+    def _end(self, connection: StoreConnection, ends: _Ends) -> _End:
         """The entry after which the drafts come, once it is certain that they may."""
+        known = ends.of.get(self.conversation)
         if self.lease is not None and not (known and self.lease.holds(self.conversation, known.epoch)):
             leases.check(connection, self.lease)
         begins = bool(self.drafts) and isinstance(self.drafts[0].fact, ConversationOpened)
@@ -127,4 +138,20 @@ class Append(AskingJob[list[Entry]]):
             raise BadInput(f"The conversation {self.conversation} exists already; nothing was appended.")
         if not begins and not known:
             raise NotFound(f"There is no conversation {self.conversation}.", then="`angelia sessions` lists them.")
-        return known or _End(0, FIRST, None)
+        end = known or _End(0, FIRST, None)
+        if self.seen and end.seq != self.seen:
+            raise Overtaken(f"The conversation {self.conversation} has grown since it was read.", then="Read it again.")
+        return end
+
+
+def together(appends: Sequence[Append]) -> Job[list[list[Entry]]]:
+    """All of them or none: none, too, where what the first brings is a repeat. The result is the entries of each."""
+
+    def append_all(connection: StoreConnection) -> list[list[Entry]]:
+        for one in appends:  # before the first has noted its tip, which is not taken back where a later one fails
+            one.require_end(connection)
+        first, *others = appends
+        added = first(connection)
+        return [added, *(one(connection) for one in others)] if added else []
+
+    return append_all

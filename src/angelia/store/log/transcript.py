@@ -20,7 +20,7 @@ from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log import lease as leases
-from angelia.store.log.append import Append, Draft
+from angelia.store.log.append import Addition, Append, Draft, together
 from angelia.store.log.change_feed import ChangeFeed
 from angelia.store.log.entries_of_kinds import entries_of_kinds
 from angelia.store.log.examined import Damage, damaged, examined, missing_at_end, read_whole, readable
@@ -134,15 +134,31 @@ class Transcript:
             BadInput: the conversation that is to begin exists already.
             StoreFull, StoreReadOnly, StoreBusy, StoreDamaged: as they say. In each case nothing was appended.
         """
-        drafts = [
-            Draft(fact, codec.kind_of(fact), codec.encode(fact), when)
-            for fact, when in zip(facts, at or [0] * len(facts), strict=True)
-        ]
+        drafts = _drafts(facts, at)
         entries = await self._db.write(Append(self._db, self._blobs, conversation, drafts, lease, seen), haste)
-        if entries:
-            # Told in the loop's next round, when whoever appended knows its own entries and need not be woken.
-            asyncio.get_running_loop().call_soon(self._news.tell, conversation, entries[-1].seq)
+        self._tell(conversation, entries)
         return entries
+
+    async def append_together(self, additions: Sequence[Addition]) -> list[list[Entry]]:
+        """Append to several logs in one durable commit, as `append` does to one; returns the entries of each. If what
+        the first brings is a repeat, nothing is appended anywhere, and the result is empty.
+
+        Raises:
+            Overtaken: something came after what one of them goes by; nothing was appended.
+            NotFound, StoreError: as `append`; nothing was appended.
+        """
+        appends = [
+            Append(self._db, self._blobs, one.conversation, _drafts(one.facts), None, one.seen) for one in additions
+        ]
+        added = await self._db.write(together(appends))
+        for one, entries in zip(additions, added, strict=False):
+            self._tell(one.conversation, entries)
+        return added
+
+    def _tell(self, conversation: ConversationId, added: Sequence[Entry]) -> None:
+        if added:
+            # Told in the loop's next round, when whoever appended knows its own entries and need not be woken.
+            asyncio.get_running_loop().call_soon(self._news.tell, conversation, added[-1].seq)
 
     def require_space(self) -> None:
         """Require room for what is paid for now, and appended when it comes.
@@ -361,6 +377,13 @@ class Transcript:
         from angelia.store.log.erase import erase
 
         await erase(self._db, conversation, blobs, condition)
+
+
+def _drafts(facts: Sequence[AnyFact], at: Sequence[int] = ()) -> list[Draft]:
+    return [
+        Draft(fact, codec.kind_of(fact), codec.encode(fact), when)
+        for fact, when in zip(facts, at or [0] * len(facts), strict=True)
+    ]
 
 
 def read_entries(connection: StoreConnection, conversation: ConversationId, after: int = 0) -> list[Entry]:
