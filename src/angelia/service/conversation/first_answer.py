@@ -79,15 +79,12 @@ def handed_on(answer: Answer, call: CallId) -> Answer:
 
 async def _below(entries: Sequence[e.Entry], call: CallId, read: ReadLog) -> list[_Below]:
     """The logs through which a child's question has come, down to the one in which it was asked first."""
-    found: list[_Below] = []
-    while True:
-        name, _, call = call.partition(".")
-        working = (one for one in BackgroundWork().now(entries) if one.call == name)
-        child = next((one.child for one in working if one.child), None)
-        if child is None:
-            return found
-        entries = await read(child.id)
-        found.append(_Below(child.id, entries, CallId(call)))
+    name, _, inner = call.partition(".")
+    child = next((one.child for one in BackgroundWork().now(entries) if one.call == name), None)
+    if child is None:
+        return []
+    of_child = await read(child.id)
+    return [_Below(child.id, of_child, CallId(inner)), *await _below(of_child, CallId(inner), read)]
 
 
 def _require_open(entries: Sequence[e.Entry], answer: Answer) -> None:
