@@ -239,7 +239,22 @@ def locator(source: Source) -> Found:
             yield source.place, source.at(node)
 
 
+def foreign_private(source: Source) -> Found:
+    """Names with an underscore of somebody else's: they are gone with any release. (Ruff looks at attributes.)"""
+    for name, node in imports(source.tree, only_when_loaded=False):
+        root, *rest = name.split(".")
+        if root not in (*ALL, "angelia", "docs") and any(re.match("_[a-z]", one) for one in rest):
+            yield source.place, f"{source.at(node)} {name}"
+
+
 RULES = [
+    Rule(
+        "no name with an underscore of somebody else's",
+        ALL,
+        foreign_private,
+        "Use what the library promises; where it has no name for a type, a protocol of ours says what is needed.",
+        ("src/angelia/x.py", "from somebodys.client._transport import Stream"),
+    ),
     Rule(
         "only doors know the composition root",
         OURS,

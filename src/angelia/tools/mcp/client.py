@@ -10,7 +10,6 @@ import anyio
 import jsonschema  # noqa: F401 - a schema is checked with it later, on the event loop
 import mcp_types as types
 from mcp.client import ClientRequestContext, advertise
-from mcp.client._transport import ReadStream, TransportStreams
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
@@ -24,6 +23,7 @@ from angelia.tools.mcp.failures import ServerLost, ServerRefused, leaf
 from angelia.tools.mcp.library_errors import in_our_terms
 from angelia.tools.mcp.served import Offers, offers_of
 from angelia.tools.mcp.skills import MOST_PAGES, SKILLS
+from angelia.tools.mcp.streams import ReadStream, TransportStreams
 from angelia.tools.mcp.tasks import TasksExtension
 from mcp import Client
 
@@ -361,7 +361,7 @@ class _UntilItEnds:
     A task in an answer's place is handed on where the library leaves it be.
     """
 
-    def __init__(self, stream: ReadStream[SessionMessage | Exception], over: Callable[[], None]) -> None:
+    def __init__(self, stream: ReadStream, over: Callable[[], None]) -> None:
         self._stream, self._over = stream, over
 
     @property

@@ -13,11 +13,11 @@ from typing import Any
 import anyio
 import httpx2
 import mcp_types as types
-from mcp.client._transport import ReadStream
 from mcp.shared.message import SessionMessage
 
 from angelia.core.text import clean, one_line
 from angelia.tools.mcp.failures import NO_ANSWER
+from angelia.tools.mcp.streams import ReadStream
 
 _MOST_WORDS = 300
 """Characters of what a site says of its refusal; some send a whole page."""
@@ -36,9 +36,7 @@ class RefusedPosts(httpx2.AsyncBaseTransport):
         return httpx2.AsyncClient(transport=self, headers=own.headers, timeout=own.timeout, trust_env=False)
 
     @asynccontextmanager
-    async def with_refusals(
-        self, incoming: ReadStream[SessionMessage | Exception]
-    ) -> AsyncIterator[ReadStream[SessionMessage | Exception]]:
+    async def with_refusals(self, incoming: ReadStream) -> AsyncIterator[ReadStream]:
         """What comes from the site, and what it refused to take."""
 
         async def hand_on() -> None:

@@ -11,8 +11,9 @@ from contextlib import suppress
 from typing import Any, Self
 
 import httpx2
-from mcp.client._transport import WriteStream
 from mcp.shared.message import SessionMessage
+
+from angelia.tools.mcp.streams import WriteStream
 
 SESSION = "mcp-session-id"
 """Who gives none is not asked for a stream by the library."""
@@ -53,7 +54,7 @@ class StandaloneStream:
 class AfterStream:
     """What is sent to the site; from the end of the handshake on, only once its stream stands."""
 
-    def __init__(self, outgoing: WriteStream[SessionMessage], stream: StandaloneStream) -> None:
+    def __init__(self, outgoing: WriteStream, stream: StandaloneStream) -> None:
         self._outgoing, self._stream = outgoing, stream
         self._initialized = False
 

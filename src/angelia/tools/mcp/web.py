@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import httpx2
-from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -12,6 +11,7 @@ from angelia.sandboxes.by_commands.sidecar import MOST_LINE
 from angelia.tools.mcp.refused_posts import RefusedPosts
 from angelia.tools.mcp.server import Site
 from angelia.tools.mcp.standalone_stream import AfterStream, StandaloneStream
+from angelia.tools.mcp.streams import TransportStreams
 from angelia.tools.web.fetcher import Fetcher
 
 CONNECT_S = 10.0
