@@ -63,9 +63,11 @@ class Upkeep(Struct, frozen=True):
 
     @asynccontextmanager
     async def _daily(self, mark: str) -> AsyncIterator[bool]:
-        """Whether a day has passed, and no other process has begun what is done within."""
+        """Whether a day has passed, and no other process has begun what is done within. A mark that is a day ahead is
+        of a clock that was, and holds nothing up.
+        """
         known, now = await self.key_value.get(mark), str(self.clock())
-        due = int(now) - int(known or 0) >= DAY_MS and await self.key_value.replace(mark, known, now)
+        due = abs(int(now) - int(known or 0)) >= DAY_MS and await self.key_value.replace(mark, known, now)
         try:
             yield due
         except asyncio.CancelledError:

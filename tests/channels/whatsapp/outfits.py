@@ -6,12 +6,12 @@ from angelia.channels.health import Health
 from angelia.channels.port import ChannelContext
 from angelia.channels.settings import Secret
 from angelia.channels.whatsapp.channel import WhatsAppChannel
-from angelia.core.ids import wall_clock
+from angelia.core.ids import Clock, wall_clock
 from angelia.testing.channels.network import ChannelTimeouts
 from angelia.testing.networks.whatsapp_server import WhatsAppServer
 
 
-def opened(network: WhatsAppServer) -> WhatsAppChannel:
+def opened(network: WhatsAppServer, clock: Clock = wall_clock) -> WhatsAppChannel:
     """A channel that does not run yet."""
     kept: dict[str, str] = {}
 
@@ -27,5 +27,5 @@ def opened(network: WhatsAppServer) -> WhatsAppChannel:
     def report(health: Health) -> None:
         return None
 
-    context = ChannelContext("door", Path(), wall_clock, secret, recall, remember, report, {})
+    context = ChannelContext("door", Path(), clock, secret, recall, remember, report, {})
     return network.open(context, ChannelTimeouts())

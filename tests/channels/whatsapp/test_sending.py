@@ -20,6 +20,7 @@ from angelia.testing.channels.samples import sample_of
 from angelia.testing.channels.stage import Stage, staged
 from angelia.testing.networks.whatsapp_server import TOKEN, WhatsAppServer
 from angelia.testing.networks.whatsapp_world import GROUP, HERE, HIDDEN, LATE, PHONE
+from tests.channels.whatsapp.outfits import opened
 
 pytestmark = pytest.mark.anyio
 
@@ -55,6 +56,16 @@ async def test_a_template_asks_them_to_write_once_a_day() -> None:
         assert "“please_write” asks them to write" in (await late(stage)).then
         assert "“please_write”" not in (await late(stage)).then
         assert fake(stage).world.templates == [(LATE.chat, "please_write")]
+
+
+async def test_after_a_clock_that_was_years_ahead_a_template_asks_again() -> None:
+    now = [1_900_000_000_000]
+    async with WhatsAppServer(template="please_write") as network:
+        channel = opened(network, lambda: now[0])
+        for now[0] in (1_900_000_000_000, 1_700_000_000_000):
+            with pytest.raises(WindowClosed, match="please_write"):
+                await channel.send(LATE, OutText("hello"), sortable_id())
+        await channel.close()
 
 
 async def test_a_template_asks_also_when_whatsapp_says_only_later_that_it_is_too_late() -> None:

@@ -165,7 +165,7 @@ class WhatsAppChannel:
 
     async def _uploaded(self, file: OutFile) -> str:
         """The upload's id; a file that is sent again goes up once, since its path names its bytes."""
-        key, now = (str(file.path), file.mime), self._context.clock()
+        key, now = (str(file.path), file.mime), self._context.steady()
         known, at = self._uploads.get(key, ("", 0))
         if known and now - at < KEPT:
             return known
@@ -180,7 +180,7 @@ class WhatsAppChannel:
         """Send the template that asks somebody to write, once a day; its name, or nothing if none went out."""
         template, remembered = self._settings.template, f"asked {to.chat}"
         now = self._context.clock()
-        if not template or now - int(await self._context.recall(remembered) or 0) < DAY:
+        if not template or abs(now - int(await self._context.recall(remembered) or 0)) < DAY:
             return ""
         body = send.template_body(template, self._settings.template_language)
         with suppress(ChannelError):

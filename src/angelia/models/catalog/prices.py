@@ -46,7 +46,7 @@ class PriceBook:
     def stale(self, name: str) -> bool:
         """Whether `learn` is worth its time."""
         known = self._models.get(name)
-        return known is None or time.time() - known.at > STALE
+        return known is None or abs(time.time() - known.at) > STALE
 
     def learn(self, name: str, provider: str, window: int = 0) -> KnownModel:
         """Look `vendor:model` up under genai-prices' name of the vendor; takes 0.2 s the first time.

@@ -44,5 +44,5 @@ class HandedOut:
     async def tidy(self) -> None:
         """Forget those that nobody has come back to."""
         for key, kept in await self._key_value.all(_PREFIX):
-            if self._clock() - msgspec.json.decode(kept, type=_Kept).at > KEPT_MS:
+            if abs(self._clock() - msgspec.json.decode(kept, type=_Kept).at) > KEPT_MS:
                 await self._key_value.forget(key)

@@ -115,7 +115,7 @@ class Logins:
         """Whether this cookie's value stands for a login that holds."""
         now = self._clock()
         login = await self._holding(token, now)
-        if login and now - login.seen > _NOTED_MS:
+        if login and abs(now - login.seen) > _NOTED_MS:
             await self._note(token, msgspec.structs.replace(login, seen=now))
         return login is not None
 

@@ -63,5 +63,5 @@ class Uploads:
 
     async def _tidy(self) -> None:
         for key, kept in await self._key_value.all(_PREFIX):
-            if self._clock() - msgspec.json.decode(kept, type=_Upload).at > KEPT_MS:
+            if abs(self._clock() - msgspec.json.decode(kept, type=_Upload).at) > KEPT_MS:
                 await self._key_value.forget(key)
