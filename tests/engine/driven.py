@@ -23,7 +23,7 @@ from angelia.engine.log import Log
 from angelia.engine.machine import Rest, Rules
 from angelia.engine.speech import AnswerSpeaker
 from angelia.engine.transcription import Transcriber, Wording
-from angelia.models.port import Credential
+from angelia.models.port import Credential, Price
 from angelia.policy.verdict import Allow, Effect, RunCommand, Verdict
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
@@ -77,8 +77,8 @@ async def allow(effects: Sequence[Effect]) -> Verdict:
     return Allow("a test")
 
 
-async def _free(usage: e.Usage) -> int:
-    return 0
+async def _free(usage: e.Usage) -> Price:
+    return Price(0)
 
 
 async def _nowhere(media: Media) -> str:

@@ -1,7 +1,9 @@
 """What was paid is added up by day as it is written, and is asked for without reading what each request has cost."""
 
 import pytest
+from msgspec.structs import replace
 
+from angelia.context.usage_meter import UsageMeter
 from angelia.core.days import DAY_MS
 from angelia.core.entry import AnyFact, ConversationOpened, ModelSaid, StopReason, Usage
 from angelia.core.ids import ConversationId
@@ -68,6 +70,22 @@ async def test_whatever_writes_or_erases_keeps_the_sums(db: LogStore, transcript
     assert await wrong(db) == []
     assert await spendings.by_day(ERASED, 0) == days
     assert await spendings.by_day(ANN, 0) == []
+
+
+@BOTH
+async def test_a_price_that_is_of_replies_before_it_too_leaves_none_of_them_unpriced(
+    db: LogStore, transcript: Transcript
+) -> None:
+    """And a reply that it is not of, or of another model or conversation, stays without one."""
+    other = await paid(transcript, "other", 5, -1)
+    one = await paid(transcript, "one", 5, -1, -1, -1)
+    facts = [said(-1, "n"), replace(said(40), covers=2)]
+    await transcript.append(one, facts, at=[DAY_MS, DAY_MS])
+    assert await transcript.spent(OWNER, 0, one) == Spending(40, 75, 2)
+    assert await transcript.spent(OWNER, 0, other) == Spending(0, 15, 1)
+    assert await wrong(db) == []
+    meter = UsageMeter(await transcript.entries(one))
+    assert (meter.cost, meter.unpriced) == (40, 2)
 
 
 @BOTH

@@ -28,8 +28,9 @@ class UsageMeter:
         match entry.fact:
             case e.ModelAsked(model=model):
                 self.model = model
-            case e.ModelSaid(usage=usage, cost=cost):
+            case e.ModelSaid(usage=usage, cost=cost, covers=covers):
                 self._count(usage, cost)
+                self.unpriced = max(self.unpriced - covers, 0)  # those that were not counted here need no price
                 self.context = usage.input + usage.output
                 self.cached = usage.cache_read / usage.input if usage.input else 0.0
             case e.ModelFailed(usage=usage, cost=cost) if usage != e.Usage():

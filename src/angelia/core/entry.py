@@ -581,8 +581,8 @@ class ModelAsked(Fact, frozen=True):
 
 
 class ModelSaid(Fact, frozen=True):
-    """A finished reply. `cost` is millionths of a US dollar, -1 when the price is unknown. `body` is as in
-    `ModelFailed`.
+    """A finished reply. `cost` is millionths of a US dollar, -1 when the price is unknown; it pays for the last
+    `covers` replies of unknown price as well (`models.port.Price`). `body` is as in `ModelFailed`.
     """
 
     model: str
@@ -591,6 +591,7 @@ class ModelSaid(Fact, frozen=True):
     usage: Usage = Usage()
     cost: int = -1
     body: int = 0
+    covers: int = 0
 
 
 class FileNamed(Struct, frozen=True, forbid_unknown_fields=True):

@@ -177,7 +177,7 @@ class Driver:
         bound, settings = self._bound, self._settings
         answer = settings.max_output or bound.profile.max_output or settings.space.reserve
         usage = e.Usage(self._compactor.tokens_of(self._frame()), answer)
-        return max(await bound.cost(usage), 0)
+        return max((await bound.cost(usage)).cost, 0)
 
     def _decide(self, reached: end.BudgetSpent | None = None, held_until: int = 0) -> m.Effect:
         self._turn = advance(self._turn, self._log.entries, self._settings.rules.table)

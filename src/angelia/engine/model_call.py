@@ -18,13 +18,13 @@ from angelia.engine.live import Awaiting, CallComing, Thinks, Writing
 from angelia.engine.log import Log
 from angelia.engine.machine import AskModel
 from angelia.engine.reply_files import named_by
-from angelia.models.port import CallBegun, Credential, ProviderSession, Reply, TextDelta, ThinkingDelta
+from angelia.models.port import CallBegun, Credential, Price, ProviderSession, Reply, TextDelta, ThinkingDelta
 from angelia.store.log.lease import Lease
 
 QUIET_S = 3.0
 """After so many seconds without a word from a model a person wants to know what is waited for."""
 
-Cost = Callable[[e.Usage], Awaitable[int]]
+Cost = Callable[[e.Usage], Awaitable[Price]]
 """Millionths of a dollar for what a reply used; -1 when nobody knows."""
 
 
@@ -72,8 +72,8 @@ class ModelCall:
             await asyncio.shield(self._log.append(e.ModelFailed(setup.model, STOPPED, partial), lease=lease))
             raise
         crash_point("model.replied")
-        cost = await self._cost(reply.usage)
-        said = _fact(setup.model, reply, cost, entries[-1].seq)
+        price = await self._cost(reply.usage)
+        said = _fact(setup.model, reply, price, entries[-1].seq)
         if isinstance(said, e.ModelSaid):
             said = replace(said, body=body)
         return [said, *named_by(self._log.entries, effect.continues, said, entries[-1].seq)]
@@ -104,15 +104,15 @@ class ModelCall:
         raise ModelError(Failure(FailureKind.STREAM_CUT, said="the stream ended without a reply"))
 
 
-def _fact(model: str, reply: Reply, cost: int, asked: int) -> e.ModelSaid | e.ModelFailed:
+def _fact(model: str, reply: Reply, price: Price, asked: int) -> e.ModelSaid | e.ModelFailed:
     """An empty or refused reply is a failure: it is kept in the log, and no request ever carries it."""
     parts = _named(_cleaned(reply.parts), asked)
     if reply.stop is e.StopReason.REFUSAL:
         said = "".join(part.text for part in parts if isinstance(part, Text))[:500]
-        return e.ModelFailed(model, Failure(FailureKind.REFUSAL, said=said), parts, reply.usage, cost)
+        return e.ModelFailed(model, Failure(FailureKind.REFUSAL, said=said), parts, reply.usage, price.cost)
     if reply.stop is not e.StopReason.PAUSE and not _says_anything(parts):
-        return e.ModelFailed(model, Failure(FailureKind.EMPTY_REPLY), parts, reply.usage, cost)
-    return e.ModelSaid(model, parts, reply.stop, reply.usage, cost)
+        return e.ModelFailed(model, Failure(FailureKind.EMPTY_REPLY), parts, reply.usage, price.cost)
+    return e.ModelSaid(model, parts, reply.stop, reply.usage, price.cost, covers=price.covers)
 
 
 def _says_anything(parts: Sequence[ReplyPart]) -> bool:

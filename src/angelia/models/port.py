@@ -36,6 +36,17 @@ class Reply(Struct, frozen=True):
     usage: Usage
 
 
+class Price(Struct, frozen=True):
+    """What a reply cost, in millionths of a US dollar, -1 where nobody knows.
+
+    A worker tells now and then what all since has cost: `covers` is how many replies before this one, each without a
+    known price, are paid with it.
+    """
+
+    cost: int
+    covers: int = 0
+
+
 Piece = TextDelta | ThinkingDelta | CallBegun | Reply
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from angelia.core.entry import Entry, Usage
 from angelia.core.ids import CallId
-from angelia.models.port import ProviderSession
+from angelia.models.port import Price, ProviderSession
 from angelia.sandboxes.port import Command, Exit, Reach, Running, StderrMode, StdinMode
 
 START, READ, WRITE, SHELL, PERMISSION, STEP = "start_worker", "read", "write", "shell", "permission", "step"
@@ -86,8 +86,8 @@ class Worker(ProviderSession, Protocol):
         """Its program has been started, and is its own from now on."""
         ...
 
-    async def price(self, usage: Usage) -> int:
-        """What the last reply cost as the worker tells it, millionths of a US dollar; -1 where it tells nothing."""
+    async def price(self, usage: Usage) -> Price:
+        """What the last reply cost as the worker tells it, with those before it of which it had told nothing yet."""
         ...
 
     async def gone(self) -> None:

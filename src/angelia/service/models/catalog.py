@@ -20,7 +20,7 @@ from angelia.models.catalog.prices import KnownModel, PriceBook
 from angelia.models.catalog.vendor import Rows, Vendor
 from angelia.models.catalog.vendors import profile, vendors
 from angelia.models.context import GetServer, ProviderContext, WireTimeouts
-from angelia.models.port import Credential, Provider
+from angelia.models.port import Credential, Price, Provider
 from angelia.models.registry import open_provider
 from angelia.service.models.routes import RememberedRoutes
 from angelia.service.settings.config import Loaded
@@ -168,7 +168,7 @@ class ModelCatalog:
         """Prices are looked up beside the first request that needs them, never before it."""
         learning: asyncio.Task[KnownModel] | None = None
 
-        async def price(usage: e.Usage) -> int:
+        async def price(usage: e.Usage) -> Price:
             nonlocal learning
             if vendor.prices and learning is None and self._book.stale(known.name):
                 learning = asyncio.create_task(asyncio.to_thread(self._book.learn, known.name, vendor.prices))
@@ -177,10 +177,10 @@ class ModelCatalog:
             fresh = self._book.known(known.name)
             priced = msgspec.structs.replace(known, prices=fresh.prices) if fresh else known
             hour = self._cache_hour
-            return (
+            return Price(
                 await asyncio.to_thread(self._book.cost, priced, usage, vendor.prices, hour=hour)
                 if hour
-                else (self._book.cost(priced, usage, vendor.prices))
+                else self._book.cost(priced, usage, vendor.prices)
             )
 
         return price

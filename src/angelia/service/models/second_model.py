@@ -57,7 +57,7 @@ async def _written(bound: BoundModel, prompt: str, most_tokens: int) -> Written:
     async for piece in bound.session.ask(request, bound.credentials[0]):
         if isinstance(piece, Reply) and piece.stop is StopReason.END:
             text = "".join(part.text for part in piece.parts if isinstance(part, Text))
-            return Written(text, piece.usage, await bound.cost(piece.usage))
+            return Written(text, piece.usage, (await bound.cost(piece.usage)).cost)
     raise ModelError(Failure(FailureKind.CUT_OFF, said="it did not end by itself"))
 
 

@@ -287,6 +287,15 @@ def _spent(connection: StoreConnection, at: _At, fact: ModelSaid | ModelFailed |
         return  # nothing came back, nothing is known to be billed
     tokens = (usage.input, usage.output, usage.cache_read, usage.cache_write)
     _paid(connection, at, _payee(fact), (fact.cost, *tokens))
+    if isinstance(fact, ModelSaid) and fact.covers:
+        connection.execute(_COVER, (at.conversation, at.conversation, fact.model, fact.covers))
+
+
+_COVER = (
+    "UPDATE spending SET cost = 0 WHERE conversation = ? AND seq IN (SELECT seq FROM spending"
+    " WHERE conversation = ? AND model = ? AND cost < 0 ORDER BY seq DESC LIMIT ?)"
+)
+"""Nothing more is owed for replies that a later one pays for as well."""
 
 
 def _payee(fact: ModelSaid | ModelFailed | ViewMoved | LearningEnded) -> str:

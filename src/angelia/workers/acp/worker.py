@@ -25,7 +25,7 @@ from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.core.text import clean, one_line
-from angelia.models.port import CallBegun, Credential, Piece, Reply, TextDelta, ThinkingDelta
+from angelia.models.port import CallBegun, Credential, Piece, Price, Reply, TextDelta, ThinkingDelta
 from angelia.sandboxes.port import Exit, Running
 from angelia.workers.acp import messages as w
 from angelia.workers.acp.connection import Connection, Ended
@@ -102,6 +102,7 @@ class AcpWorker:
         self._thinking: list[str] = []
         self._size = 0
         self._paid, self._paid_before = -1.0, 0.0
+        self._unpriced = 0
         self._trouble: Ended | None = None
         self._unreachable = asyncio.Event()
 
@@ -236,13 +237,15 @@ class AcpWorker:
         self._trouble = ended
         return ModelError(Failure(FailureKind.WORKER, said=said, names=ended.fate.value), self._said())
 
-    async def price(self, usage: e.Usage) -> int:
-        """See `Worker`: what has come since the last reply."""
+    async def price(self, usage: e.Usage) -> Price:
+        """See `Worker`: it tells what its whole session has cost (ACP, `usage_update`), and what is new is this."""
         del usage
         if self._paid < 0:
-            return -1
+            self._unpriced += 1
+            return Price(-1)
         since, self._paid_before = self._paid - self._paid_before, self._paid
-        return max(round(since * 1e6), 0)
+        covers, self._unpriced = self._unpriced, 0
+        return Price(max(round(since * 1e6), 0), covers)
 
     # -- its program ----------------------------------------------------------------------------------------------
 
