@@ -1,6 +1,6 @@
 """Angelia: a self-hosted agent in which nothing is lost and nothing is silent.
 
-The names in `__all__` are what is promised to programs: `docs/how-to/use-from-python.md` says for how long. Each is
+The names in `__all__` are what is promised to programs: `angelia docs use-from-python` says for how long. Each is
 imported when it is first used, so that `import angelia` costs nothing.
 """
 

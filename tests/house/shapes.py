@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from angelia.faces.cli.docs import pages
 from tests.house.sources import Function, Rule, Source, calls, nodes
 
 OURS = ("src",)
@@ -145,7 +146,25 @@ def uncounted(source: Source) -> Found:
                 yield source.place, f"{source.at(number)}: {{{told}}}{plural[0]}"
 
 
+def absent_document(source: Source) -> Found:
+    """Texts that name a document by where it lies in the source, or one that there is not."""
+    known = pages()
+    for node in nodes(source.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            named = re.findall(r"(?<![\w/.-])docs/[\w/-]+\.md", node.value)
+            asked = re.findall(r"angelia docs ([a-z][\w/-]*)", node.value)
+            for one in [*named, *(page for page in asked if page not in known)]:
+                yield source.place, f"{source.at(node)}: {one}"
+
+
 RULES = [
+    Rule(
+        "a document is named as everybody can read it",
+        OURS,
+        absent_document,
+        "Name it by the command that shows it, `angelia docs PAGE`: an installed copy has no folder docs/ beside it.",
+        ("src/angelia/core/refused.py", 'HOW = "docs/how-to/irc.md says how, or `angelia docs no-such-page`."'),
+    ),
     Rule(
         "one of something is told in the singular",
         OURS,

@@ -51,13 +51,19 @@ def later(patches: int) -> str:
     return ".".join((*release, str(int(patch) + patches)))
 
 
+def copy_what_a_package_needs(copy: Path) -> None:
+    """What a package is built out of beside its code."""
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns("pictures", "*.py"))
+
+
 def build_changed(folder: Path, version: str, changes: Mapping[str, tuple[str, str]]) -> None:
     """Put a wheel of another version into a folder, with texts of files (beneath `src/angelia`) replaced by others."""
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place)
         shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
-            shutil.copy(ROOT / name, copy)
+        copy_what_a_package_needs(copy)
         replace(copy / "pyproject.toml", f'version = "{NOW}"', f'version = "{version}"')
         replace(copy / "src/angelia/core/version.py", f'"{NOW}"', f'"{version}"')
         for name, (old, new) in changes.items():

@@ -13,10 +13,11 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from angelia.faces.cli.docs import pages
 from angelia.testing.model.steps import call, say
 from tests.faces.angelia import MODEL, SECONDS, Place, serving
 from tests.house.sources import ROOT
-from tests.installing.building import UV, indexes, newest_python, run
+from tests.installing.building import UV, copy_what_a_package_needs, indexes, newest_python, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.real("uv")]
 
@@ -42,6 +43,15 @@ def test_it_answers_a_question(environment: Path, tmp_path: Path) -> None:
     with serving(tmp_path, [say("Out of the wheel.")]) as place:
         said = run(environment / "bin/angelia", "ask", "--model", MODEL, "Where from?", **place.environment({}))
     assert said.strip() == "Out of the wheel."
+
+
+def test_it_has_every_document_within(environment: Path, place: Place) -> None:
+    def names(program: str | Path) -> list[str]:
+        listed = run(program, "docs", **place.environment({})).splitlines()
+        return [line.split()[0] for line in listed]
+
+    assert names(environment / "bin/angelia") == ["PAGE", *pages()]
+    assert "A nick of your own" in run(environment / "bin/angelia", "docs", "irc", **place.environment({}))
 
 
 PROGRAM = """
@@ -184,8 +194,7 @@ def test_its_links_are_those_of_the_place_that_it_was_cloned_from(origin: str, h
     copy = tmp_path / "angelia"
     (copy / "src/angelia").mkdir(parents=True)
     (copy / "src/angelia/__init__.py").touch()
-    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, copy)
+    copy_what_a_package_needs(copy)
     run("git", "init", "--quiet", copy)
     if origin:
         run("git", "-C", copy, "remote", "add", "origin", origin)

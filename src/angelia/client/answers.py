@@ -131,7 +131,7 @@ class ConversationState(Struct, frozen=True):
 
 class EntryList(Struct, frozen=True):
     """Entries in order; `first` is the `before` of those that come before them, 0 for none. Each has `seq`, `at` and
-    `kind`, and what its kind says (docs/reference/entries.md).
+    `kind`, and what its kind says (`angelia docs reference/entries`).
     """
 
     entries: list[dict[str, Any]]

@@ -228,7 +228,7 @@ class IrcLink:
             raise LoginFailed(
                 "The IRC server does not tell whose account a message comes from (account-tag).",
                 "A nick proves nothing, so nobody could be let in.",
-                "Use a server that does, or set `identity` after reading docs/how-to/irc.md.",
+                "Use a server that does, or set `identity` after reading `angelia docs irc`.",
             )
         self.say(*(f"JOIN {channel}" for channel in self._settings.join), f"PING :{_JOINED}")
 

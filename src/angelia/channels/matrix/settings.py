@@ -17,7 +17,7 @@ class MatrixSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
         "Matrix",
         (
             "Register an account at your homeserver that nobody else uses.",
-            "Get an access token of its own, by its password: docs/how-to/matrix.md has the line to type.",
+            "Get an access token of its own, by its password: `angelia docs matrix` has the line to type.",
             "Rooms without end-to-end encryption alone are answered.",
         ),
         write=True,

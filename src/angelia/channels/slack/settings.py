@@ -18,7 +18,7 @@ class SlackSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     guide: ClassVar[SetupGuide] = SetupGuide(
         "Slack",
         (
-            "Create New App, From a manifest: docs/how-to/slack.md has one to paste.",
+            "Create New App, From a manifest: `angelia docs slack` has one to paste.",
             "Install to Workspace. OAuth & Permissions then shows the bot's token, xoxb-…",
             "Under Basic Information, App-Level Tokens, generate one with the scope connections:write: xapp-…",
         ),

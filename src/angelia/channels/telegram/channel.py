@@ -64,7 +64,7 @@ class TelegramChannel:
             raise CannotFetch(
                 f"{offer.name or 'The file'} is {offer.size / 1e6:.1f} MB, and Telegram hands at most "
                 f"{FETCH_LIMIT >> 20} MB to bots.",
-                then="Send it in smaller parts, or use a Bot API server of your own (docs/how-to/telegram.md).",
+                then="Send it in smaller parts, or use a Bot API server of your own (`angelia docs telegram`).",
             )
         try:
             file = await self._api.call("getFile", {"file_id": offer.handle}, TelegramFile)

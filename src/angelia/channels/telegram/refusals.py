@@ -65,7 +65,7 @@ _TOO_BIG = _Row(
     "file is too big",
     CannotFetch,
     f"The file is larger than the {FETCH_LIMIT >> 20} MB that Telegram hands to bots.",
-    then="Send it in smaller parts, or use a Bot API server of your own (docs/how-to/telegram.md).",
+    then="Send it in smaller parts, or use a Bot API server of your own (`angelia docs telegram`).",
 )
 
 _ROWS = (

@@ -21,7 +21,7 @@ from angelia.faces.words.widths import table
 )
 @click.pass_context
 def keys(ctx: click.Context) -> int | None:
-    """The keys by which other programs speak to Angelia (docs/api.md). Only their hashes are stored."""
+    """The keys by which other programs speak to Angelia (angelia docs api). Only their hashes are stored."""
     return None if ctx.invoked_subcommand else int(ctx.invoke(list_keys))
 
 

@@ -55,6 +55,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "secrets": ("kept_secrets:secrets", "Keep passwords, keys and codes; none is ever shown again."),
     "browser": ("browser_profiles:browser", "Keep logins of the model's browser, by name."),
     "doctor": ("doctor:doctor", "Check model, store and sandbox, and say how to mend them."),
+    "docs": ("docs:docs", "Read the documents of this version."),
     "test-kit": ("test_kit:test_kit", "Check a channel, sandbox, model or store against its port."),
     "new": ("new_package.command:new", "Begin a package with a tool, channel or model, or a skill."),
     "store": ("upkeep:store", "Verify, rebuild, copy or salvage the store."),

@@ -26,7 +26,7 @@ from angelia.faces.words.output import echo
 @click.pass_context
 def web(ctx: click.Context, /, no_open: bool, listen: str | None, log_out: bool, **given: Any) -> int | None:
     """Open the page in your browser, logged in. It is served until Ctrl-C, and to this machine alone unless you set
-    more (docs/how-to/web-from-elsewhere.md).
+    more (angelia docs web-from-elsewhere).
     """
     if ctx.invoked_subcommand:
         return None

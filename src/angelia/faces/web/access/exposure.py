@@ -12,7 +12,7 @@ from angelia.faces.listener.serve import ListenerFront, address_in, stays_here
 from angelia.service.settings.config import WebSettings
 
 SETTING = "web.listen"
-_HOW = "docs/how-to/web-from-elsewhere.md says how."
+_HOW = "`angelia docs web-from-elsewhere` says how."
 
 
 class Exposure(Struct, frozen=True):

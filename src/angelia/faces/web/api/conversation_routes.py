@@ -69,7 +69,7 @@ class ShownDeliveries(Struct, forbid_unknown_fields=True):
 
 
 class ConversationRoutes:
-    """The handlers; see docs/api.md for what each takes and gives."""
+    """The handlers; `angelia docs api` says what each takes and gives."""
 
     def __init__(self, app: "App", conversations: WebConversations, uploads: Uploads) -> None:
         self._app = app
