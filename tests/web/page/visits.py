@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from angelia.browsers.chromium.program import find_chromium
 from tests.npm import installed
+from tests.web.page.fake import STATIC
 
 REFUSALS = """
 window.refused = [];
@@ -52,6 +54,22 @@ def leave(page: Page) -> None:
     errors = page.errors  # type: ignore[attr-defined]  # kept by `visit`
     page.context.close()
     assert (refused, errors) == ([], []), (refused, errors)
+
+
+def blank(browser: Browser) -> Page:
+    """A page with nothing in it, which can import the page's own modules, each by itself."""
+    page = browser.new_page()
+    page.route("http://page.test/**", _source)
+    page.goto("http://page.test/")
+    return page
+
+
+def _source(route: Route) -> None:
+    path = urlsplit(route.request.url).path
+    if path == "/":
+        route.fulfill(body="<!doctype html>", content_type="text/html")
+    else:
+        route.fulfill(body=(STATIC / path[1:]).read_text(), content_type="text/javascript")
 
 
 def axe() -> str:

@@ -52,14 +52,16 @@ export function size(bytes) {
   return `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
-/** @param {number} seconds */
+/** @type {[number, string, number, string][]} */
+const UNITS = [[86400, "d", 3600, "h"], [3600, "h", 60, "min"], [60, "min", 1, "s"], [1, "s", 1, ""]];
+
+/** In its largest unit, and in the next one where that says more. @param {number} seconds */
 export function duration(seconds) {
-  if (seconds < 0) return "0 s"; // this clock is behind that of the server
-  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
-  return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds % 86400) / 3600)} h`;
+  if (seconds < 9.95) return seconds < 0 ? "0 s" : `${seconds.toFixed(1)} s`; // this clock is behind that of the server
+  const whole = Math.round(seconds);
+  const [unit, name, part, small] = /** @type {[number, string, number, string]} */ (UNITS.find((one) => whole >= one[0]));
+  const rest = Math.floor((whole % unit) / part);
+  return `${Math.floor(whole / unit)} ${name}${rest ? ` ${rest} ${small}` : ""}`;
 }
 
 /** @param {number} n @param {string} one @param {string} [many] */

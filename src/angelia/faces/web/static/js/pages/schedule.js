@@ -6,10 +6,8 @@ import { Answered, Details, ListDetail, Notice, Trail, useAnswer } from "../list
 import { receiver } from "../receipt_row.js";
 import { link } from "../route.js";
 import { useSignal } from "../signal.js";
-import { count, duration, sentence, when } from "../words.js";
+import { count, sentence, when } from "../words.js";
 
-/** @param {any} given a rule for time, as it is stored */
-const rule = (given) => (given.line ? `by cron line ${given.line}` : given.seconds ? `every ${duration(given.seconds)}` : given.at ? `once, ${given.at.replace("T", " ")}` : `when the signal ${given.name} comes`);
 /** @param {any} one */
 export const scheduled = (one) => one.text.split("\n", 1)[0];
 
@@ -17,7 +15,7 @@ export const scheduled = (one) => one.text.split("\n", 1)[0];
 export function Schedule({ id }) {
   const about = useSignal(home);
   return html`<${ListDetail} page="schedule" sub=${about?.zone && `Times are in ${about.zone}`} find="Find in the schedule" path="/api/schedules" of=${({ schedules }) => schedules} id=${id} none="Nothing is scheduled" hint="Say in a conversation what should happen when: “every morning at 6:30, tell me the weather”."
-    row=${(one) => ({ id: one.id, state: one.state === "active" ? "next" : one.why ? "failed" : "idle", word: one.state, title: scheduled(one), line: [one.said || rule(one.when), `to ${receiver(one.to)}`].join(" · "), side: one.state === "active" ? one.next : one.state, group: sentence(one.state), kind: one.state })}
+    row=${(one) => ({ id: one.id, state: one.state === "active" ? "next" : one.why ? "failed" : "idle", word: one.state, title: scheduled(one), line: [one.said, `to ${receiver(one.to)}`].join(" · "), side: one.state === "active" ? one.next : one.state, group: sentence(one.state), kind: one.state })}
     filters=${[["active", "Active"], ["paused", "Paused"], ["ended", "Ended"]]}>${(_, reread) => html`<${One} id=${id} reread=${reread} />`}<//>`;
 }
 
@@ -36,7 +34,7 @@ function One({ id, reread }) {
   return html`<${Answered} of=${told}>${(data) => {
     const running = data.state === "active";
     const missed = data.occurrences.filter((one) => occurred(one)[1] === "wait").reduce((/** @type {number} */ sum, one) => sum + one.count, 0);
-    return html`<div><h2>${scheduled(data)}</h2><p>${sentence(data.said || rule(data.when))}, ${data.zone}. To ${receiver(data.to)}.</p></div>
+    return html`<div><h2>${scheduled(data)}</h2><p>${sentence(data.said)}, ${data.zone}. To ${receiver(data.to)}.</p></div>
       ${missed > 0 && html`<${Notice} tone="wait" icon="missed" title=${`${count(missed, "occurrence")} ${missed === 1 ? "was" : "were"} missed.`}>Late ones are treated by the rule “${data.late}”.<//>`}
       ${!running && data.why && html`<${Notice} tone="" icon="failed" title=${`It is ${data.state}.`}>${data.why}<//>`}
       ${data.state !== "ended" && html`<div class="go"><${Act} path=${`${path}/run`} word="Run now" told="Begun. Its times stay as they are." again=${both} /><${Act} path=${`${path}/${running ? "pause" : "resume"}`} word=${running ? "Pause" : "Resume"} told=${running ? "Paused. Nothing runs until you resume it." : "It goes on."} again=${both} /><${Act} path=${`${path}/end`} word="End" told="Ended. Its occurrences stay." again=${both} bad /></div>`}
