@@ -2,36 +2,17 @@
 # ruff: noqa: E501 - what runs in the page stands on one line
 
 import re
-from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from tests.web.page.fake import FakeServer
-from tests.web.page.garden import AT, QUESTION, SECOND, TALK, fact, reply, said, state
+from tests.web.page.garden import AT, QUESTION, SECOND, TALK, fact, reply, said
+from tests.web.page.talks import streaming, talk
 from tests.web.page.visits import leave, visit
 
 pytestmark = [pytest.mark.real("chromium"), pytest.mark.slow]
-
-
-def _talk(
-    chrome: Browser, fake: FakeServer, address: str, entries: list[dict[str, Any]] | None = None, **more: Any
-) -> Page:
-    """The conversation with these entries; its stream is open when this returns."""
-    size = {name: more.pop(name) for name in ("width", "height") if name in more}
-    if entries is not None:
-        fake.entries[TALK] = entries
-    fake.answers[f"/api/conversations/{TALK}"] = state(**{"questions": [], "work": [], **more})
-    page = visit(chrome, f"{address}/#/c/{TALK}", **size)
-    page.wait_for_selector("#pen")
-    _streaming(page, fake)
-    return page
-
-
-def _streaming(page: Page, fake: FakeServer) -> None:
-    while not fake.streams:
-        page.wait_for_timeout(5)
 
 
 def _words(page: Page) -> list[str]:
@@ -42,7 +23,7 @@ def test_a_reply_grows_by_its_last_text_node_alone_and_becomes_the_fact(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:
     """Finished blocks stay the very nodes they were; then the entry takes the place of what was live."""
-    page = _talk(chrome, fake, address, [said(1, "Count.")])
+    page = talk(chrome, fake, address, [said(1, "Count.")])
     fake.push("live", {"kind": "writing", "text": "First part.\n\nSecond ", "call": ""})
     page.wait_for_selector(".growing p:nth-of-type(2)")
     page.evaluate(
@@ -64,7 +45,7 @@ def test_a_reply_grows_by_its_last_text_node_alone_and_becomes_the_fact(
 def test_a_wait_names_what_is_waited_for_since_when_and_until_when(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:
-    page = _talk(chrome, fake, address, [said(1, "Count.")])
+    page = talk(chrome, fake, address, [said(1, "Count.")])
     fake.push("live", {"kind": "asked", "name": "vendor:model", "since": AT, "until": AT + 600_000})
     clock = "moment => new Date(moment).toLocaleTimeString('en-GB')"
     since, until = page.evaluate(clock, AT), page.evaluate(clock, AT + 600_000)
@@ -79,7 +60,7 @@ def test_a_wait_names_what_is_waited_for_since_when_and_until_when(
 
 
 def test_a_message_that_was_taken_back_says_so(chrome: Browser, fake: FakeServer, address: str) -> None:
-    page = _talk(chrome, fake, address, [said(1, "Count.")])
+    page = talk(chrome, fake, address, [said(1, "Count.")])
     fake.append(TALK, said(2, "In red.", heard_at_step=0, arrival="queue"))
     fake.append(TALK, fact(3, "MessageTakenBack", said=2, by="owner"))
     expect(page.locator(".log li[data-key='said:k2'] .fate")).to_have_text("taken back")
@@ -91,7 +72,7 @@ def test_a_message_for_the_next_step_is_taken_back_until_a_request_carries_it(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:
     log = [said(1, "Count."), said(2, "In red.", heard_at_step=0)]
-    page = _talk(chrome, fake, address, log, turn={"open": True, "since": AT, "waits": [2]})
+    page = talk(chrome, fake, address, log, turn={"open": True, "since": AT, "waits": [2]})
     button = page.get_by_role("button", name="Take back this message", exact=True)
     expect(page.locator(".log li[data-key='said:k2']").get_by_role("button")).to_have_count(1)
     expect(button).to_have_count(1)
@@ -110,7 +91,7 @@ def test_a_message_that_waits_is_taken_back_into_an_empty_composer(
         said(2, "In red.", heard_at_step=0, arrival="queue"),
         said(3, "In blue.", heard_at_step=0, arrival="queue", who="telegram:4711"),
     ]
-    page = _talk(chrome, fake, address, log, turn={"open": True, "since": AT, "waits": [2, 3]})
+    page = talk(chrome, fake, address, log, turn={"open": True, "since": AT, "waits": [2, 3]})
     pen, told = page.locator("#pen"), page.get_by_role("region", name="What was just done")
     button = page.get_by_role("button", name="Take back this message", exact=True)
     expect(page.locator(".log li[data-key='said:k2']").get_by_role("button")).to_have_accessible_name(
@@ -148,7 +129,7 @@ def test_a_message_that_waits_is_taken_back_into_an_empty_composer(
 
 def test_after_a_cut_the_page_equals_the_log(chrome: Browser, fake: FakeServer, address: str) -> None:
     """Facts that came while nobody listened are asked for by the last place that was taken; none comes twice."""
-    page = _talk(chrome, fake, address, [said(1, "Count.")])
+    page = talk(chrome, fake, address, [said(1, "Count.")])
     for seq in range(2, 32):
         fake.entries[TALK].append(reply(seq, [["p", {}, [f"number {seq}"]]]))
         if seq % 3 == 0:
@@ -163,7 +144,7 @@ def test_after_a_cut_the_page_equals_the_log(chrome: Browser, fake: FakeServer, 
 
 def test_what_arrives_does_not_move_who_reads_above(chrome: Browser, fake: FakeServer, address: str) -> None:
     """Following ends by a movement up, and begins again only at the end."""
-    page = _talk(chrome, fake, address, [reply(n, [["p", {}, [f"paragraph {n} " * 30]]]) for n in range(1, 60)])
+    page = talk(chrome, fake, address, [reply(n, [["p", {}, [f"paragraph {n} " * 30]]]) for n in range(1, 60)])
     at_end = (
         "() => { const r = document.querySelector('.roll'); return r.scrollHeight - r.scrollTop - r.clientHeight < 2 }"
     )
@@ -198,7 +179,7 @@ def test_a_long_command_is_read_to_its_end_before_it_can_be_allowed(
 ) -> None:
     """Nothing of it is cut; until its end was in view the main button turns the page; then it is deaf for a moment."""
     command = "\n".join(f"step-{n} --with '{'x' * 90}'" for n in range(60))
-    page = _talk(chrome, fake, address, questions=[{**QUESTION, "whole": command, "marks": []}], width=390, height=700)
+    page = talk(chrome, fake, address, questions=[{**QUESTION, "whole": command, "marks": []}], width=390, height=700)
     assert page.locator(".ask .cmd").inner_text() == command
     main = page.locator(".ask .go .main")
     expect(main).to_have_text(re.compile("Read on"))
@@ -232,7 +213,7 @@ def test_what_was_answered_elsewhere_is_one_calm_line(chrome: Browser, fake: Fak
         reply(2, [], {"id": "c9", "name": "shell", "line": "$ git push", "arguments": {}}),
         fact(3, "ApprovalAsked", **{name: value for name, value in QUESTION.items() if name not in ("seq", "at")}),
     ]
-    page = _talk(chrome, fake, address, entries, questions=[QUESTION])
+    page = talk(chrome, fake, address, entries, questions=[QUESTION])
     fake.act = lambda path, body: (
         (409, {"error": {"what": "It is not open any more.", "why": "", "then": ""}})
         if path.endswith("/answers")
@@ -254,7 +235,7 @@ def test_what_was_answered_elsewhere_is_one_calm_line(chrome: Browser, fake: Fak
 
 def test_a_draft_is_kept_for_its_conversation_as_it_was_typed(chrome: Browser, fake: FakeServer, address: str) -> None:
     """Going elsewhere, coming back and reading the page anew lose no letter."""
-    page = _talk(chrome, fake, address, [said(1, "Hello.")])
+    page = talk(chrome, fake, address, [said(1, "Hello.")])
     page.locator("#pen").fill("half a thought,\n  indented")
     page.evaluate("location.hash = '#/receipts'")
     page.wait_for_selector(".ld")
@@ -269,7 +250,7 @@ def test_a_draft_is_kept_for_its_conversation_as_it_was_typed(chrome: Browser, f
 def test_a_message_is_said_otherwise_by_its_pen_and_a_draft_is_not_written_over(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:
-    page = _talk(chrome, fake, address, [said(1, "Hello."), reply(2, [["p", {}, ["Hello."]]]), said(3, "Which bed?")])
+    page = talk(chrome, fake, address, [said(1, "Hello."), reply(2, [["p", {}, ["Hello."]]]), said(3, "Which bed?")])
     page.locator("#pen").fill("half a thought")
     pens = page.get_by_role("button", name="Say this otherwise")
     pens.last.click()
@@ -288,7 +269,7 @@ def test_what_is_written_without_a_connection_is_sent_later_unchanged(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:
     """It stands there as not sent, the bar says since when nothing was heard, and the same key goes out again."""
-    page = _talk(chrome, fake, address, [said(1, "Hello.")])
+    page = talk(chrome, fake, address, [said(1, "Hello.")])
     fake.away = True
     fake.cut()
     page.wait_for_selector(".since")
@@ -314,7 +295,7 @@ def test_enter_steers_ctrl_enter_queues_and_composing_sends_nothing(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:
     """Half a word of an input method is never sent; Shift Enter is a line."""
-    page = _talk(chrome, fake, address, [said(1, "Hello.")])
+    page = talk(chrome, fake, address, [said(1, "Hello.")])
     pen = page.locator("#pen")
     pen.fill("一")
     page.evaluate(
@@ -340,7 +321,7 @@ def test_files_come_by_button_and_by_drop_and_go_with_the_message(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:
     """Each is stored first; what is too large says so and is not sent."""
-    page = _talk(chrome, fake, address, [said(1, "Hello.")])
+    page = talk(chrome, fake, address, [said(1, "Hello.")])
 
     def act(path: str, body: object) -> tuple[int, object] | None:
         if path != "/api/uploads":
@@ -432,7 +413,7 @@ def test_who_does_not_look_is_told_outside_of_the_page(chrome: Browser, fake: Fa
     )
     page.get_by_label("Tell me outside").check()
     expect(page.get_by_label("Tell me outside")).to_be_checked()
-    _streaming(page, fake)
+    streaming(page, fake)
     page.evaluate("Object.defineProperty(document, 'visibilityState', {value: 'hidden'})")
     fake.answers["/api/questions"] = {"questions": [QUESTION, SECOND, QUESTION]}
     fake.push("home", {"changed": []})
@@ -443,7 +424,7 @@ def test_who_does_not_look_is_told_outside_of_the_page(chrome: Browser, fake: Fa
 
 def test_a_name_is_chosen_behind_an_at_by_keys_and_by_mouse(chrome: Browser, fake: FakeServer, address: str) -> None:
     """What is offered is taken by Tab, Enter or a click; Enter after a whole name sends, and Escape leaves it be."""
-    page = _talk(chrome, fake, address, [said(1, "Count.")])
+    page = talk(chrome, fake, address, [said(1, "Count.")])
     fake.answers[f"/api/conversations/{TALK}/names"] = {
         "found": [
             {"path": "my harvest.csv", "mention": '@"my harvest.csv"', "size": 41},

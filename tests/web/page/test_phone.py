@@ -4,8 +4,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.web.page.fake import FakeServer
-from tests.web.page.garden import QUESTION, TALK, said, state
-from tests.web.page.visits import leave, visit
+from tests.web.page.garden import QUESTION, said
+from tests.web.page.talks import talk
+from tests.web.page.visits import leave
 
 pytestmark = [pytest.mark.real("chromium"), pytest.mark.slow]
 
@@ -13,11 +14,7 @@ WIDTH, HEIGHT = 320, 640
 
 
 def _talk(chrome: Browser, fake: FakeServer, address: str, **more: object) -> Page:
-    fake.entries[TALK] = [said(1, "Count.")]
-    fake.answers[f"/api/conversations/{TALK}"] = state(**{"questions": [], "work": [], **more})
-    page = visit(chrome, f"{address}/#/c/{TALK}", width=WIDTH, height=HEIGHT)
-    page.wait_for_selector("#pen")
-    return page
+    return talk(chrome, fake, address, [said(1, "Count.")], width=WIDTH, height=HEIGHT, **more)
 
 
 def test_the_choice_of_a_mode_is_within_the_window_and_left_by_escape(
@@ -43,8 +40,6 @@ def test_what_is_said_when_the_line_is_lost_leaves_what_one_writes_in_view(
     """Beside a question that waits, too: it is the question that scrolls."""
     page = _talk(chrome, fake, address, questions=[QUESTION])
     page.wait_for_selector(".ask")
-    while not fake.streams:
-        page.wait_for_timeout(5)
     fake.away = True
     fake.cut()
     for name in ("Try now", "Send"):

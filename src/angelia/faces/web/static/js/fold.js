@@ -8,6 +8,8 @@ import { dayOf } from "./words.js";
  */
 
 const HUSHED = new Set(["web", "terminal"]);
+/** Behind the key of a delivery that has a row for nothing but its failure. */
+const FAILED = "!";
 
 export class Fold {
   constructor() {
@@ -100,11 +102,6 @@ function answered(fold, entry) {
   revise(fold.questions.get(entry.call), { answer: entry });
 }
 
-/** What came after a delivery was settled. @param {Fold} fold @param {Entry} entry */
-function reached(fold, entry) {
-  revise(fold.deliveries.get(entry.id), { reached: entry });
-}
-
 /** @type {Record<string, (fold: Fold, entry: Entry) => void>} */
 const ACTS = {
   UserSaid: said,
@@ -155,10 +152,17 @@ const ACTS = {
     const item = fold.deliveries.get(entry.id);
     if (!item) return;
     revise(item, { settled: entry });
-    if ((entry.status === "failed" || entry.status === "unknown") && !fold.items.includes(item)) fold.put(entry, "receipt", item.data, `${item.key}!`);
+    if ((entry.status === "failed" || entry.status === "unknown") && !fold.items.includes(item)) fold.deliveries.set(entry.id, fold.put(entry, "receipt", item.data, item.key + FAILED));
   },
-  DeliveryReached: reached,
-  DeliveryLetBe: reached,
+  DeliveryReached(fold, entry) {
+    const item = fold.deliveries.get(entry.id);
+    if (item?.data.reached?.status !== "let_be") revise(item, { reached: entry });
+  },
+  DeliveryLetBe(fold, entry) {
+    const item = fold.deliveries.get(entry.id);
+    revise(item, { reached: entry });
+    if (item?.key.endsWith(FAILED)) fold.items.splice(fold.items.indexOf(item), 1);
+  },
   WorkStarted: work,
   WorkEnded: work,
   TurnClosed(fold, entry) {
