@@ -1,12 +1,13 @@
 """What faces may watch while a turn runs; never stored, and nothing depends on anybody watching."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from msgspec import Struct
 
 from angelia.core.content import Media
-from angelia.core.entry import Entry
+from angelia.core.entry import Entry, ModelAsked, ModelFailed, ModelSaid, TurnClosed
 from angelia.core.ids import CallId
 
 
@@ -70,8 +71,13 @@ class Compacting(Struct, frozen=True):
 
 
 LiveEvent = Compacting | Committed | Writing | Thinks | CallComing | Working | WorkingShows | Awaiting | Resting
+Growing = Writing | Thinks | Awaiting | Resting
+"""What is not in the log yet of a reply, or that it is waited for."""
 Watcher = Callable[[LiveEvent], None]
 logger = logging.getLogger(__name__)
+
+_NEW_REPLY = ModelAsked | ModelSaid | ModelFailed | TurnClosed
+"""From here on there is nothing of a reply that is not in the log."""
 
 
 class Live:
@@ -79,6 +85,14 @@ class Live:
 
     def __init__(self) -> None:
         self._watchers: list[Watcher] = []
+        self._growing: list[Growing] = []
+
+    @property
+    def growing(self) -> Sequence[Growing]:
+        """What has come by now of the reply that is being written, or that it is waited for: for who comes in the
+        middle. Pieces of a kind that followed each other are one.
+        """
+        return [_joined(list(some)) for _, some in groupby(self._growing, type)]
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Call `watcher` with every event from now on; returns what ends it."""
@@ -92,8 +106,29 @@ class Live:
 
     def emit(self, event: LiveEvent) -> None:
         """Tell every watcher; one that fails is noted in the log file, and nobody else hears of it."""
+        match event:
+            case Writing() | Thinks():
+                self._growing.append(event)
+            case Awaiting() | Resting():  # nothing of a reply has come
+                self._growing = [event]
+            case Committed(entries=entries) if any(isinstance(one.fact, _NEW_REPLY) for one in entries):
+                self._growing = []
+            case _:
+                pass
         for watcher in tuple(self._watchers):
             try:
                 watcher(event)
             except Exception:
                 logger.exception("a watcher failed at %s", type(event).__name__)
+
+
+def _joined(some: Sequence[Growing]) -> Growing:
+    """Events of one kind as one."""
+    text = "".join(one.text for one in some if isinstance(one, Writing | Thinks))
+    match some[-1]:
+        case Writing():
+            return Writing(text)
+        case Thinks():
+            return Thinks(text)
+        case Awaiting() | Resting() as last:
+            return last

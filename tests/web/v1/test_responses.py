@@ -1,5 +1,6 @@
 """Responses, as the `openai` SDK asks for them."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from tests.web.v1.programs import PICTURE, served
 
 from angelia.core.principal import OWNER
-from angelia.testing.model.steps import Hang, say, slowly
+from angelia.testing.model.steps import Hang, How, cut_after, say, slowly
 
 pytestmark = pytest.mark.anyio
 
@@ -53,6 +54,29 @@ async def test_a_stream_that_was_cut_is_read_on_from_its_last_event(tmp_path: Pa
         assert event.type == "response.completed"
         assert event.response.output_text == WORDS
         assert len(model.requests) == 1
+
+
+async def test_a_stream_that_is_read_on_in_the_middle_of_a_reply_brings_what_came_meanwhile(tmp_path: Path) -> None:
+    step = cut_after(slowly(say(WORDS), between=0.02), 1_000, how=How.SILENCE)
+    async with served(tmp_path, [step]) as (programs, _), programs.openai() as client:
+        stream: Any = await client.responses.create(model="angelia", input="Count.", stream=True, background=True)
+        own, words, last = "", "", -1
+        async for event in stream:
+            own, last = own or event.response.id, event.sequence_number
+            if event.type == "response.output_text.delta":
+                words += event.delta
+                break
+        await stream.close()
+        assert words != WORDS
+        async with asyncio.timeout(60):
+            more: Any = await client.responses.retrieve(own, stream=True, starting_after=last)
+            async for event in more:
+                words += event.delta if event.type == "response.output_text.delta" else ""
+                if len(words) >= len(WORDS):
+                    break
+        assert words == WORDS
+        await more.close()
+        await client.responses.cancel(own)
 
 
 async def test_what_works_in_the_background_is_cancelled(tmp_path: Path) -> None:

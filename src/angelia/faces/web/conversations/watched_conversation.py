@@ -37,9 +37,6 @@ from angelia.tools.people.todo import todos
 _MOST_PIECES = 2_000
 """Pieces that one stream may be behind; the oldest go, and the reader has them with the entry that they become."""
 
-_WRITTEN = e.ModelSaid | e.ModelFailed | e.TurnClosed
-"""What is being written has become one of these, and is told by it."""
-
 logger = logging.getLogger("angelia.web")
 
 
@@ -78,7 +75,6 @@ class WatchedConversation:
         self._plan: list[View] = []
         self._begun_at: dict[CallId, int] = {}
         self._files: list[View] = []
-        self._growing: list[View] = []
         self._state: View | None = None
         self._readers: set[_Reader] = set()
         self._heeding: set[Callable[[], None]] = set()
@@ -185,8 +181,8 @@ class WatchedConversation:
         A beat where nothing comes. It ends when the conversation is not followed any more.
         """
         reader = _Reader(min(after, len(self.entries)))
-        reader.pieces.extend((self._place, piece) for piece in self._growing)
         self._readers.add(reader)
+        self._show_growing(reader)
         try:
             while self.followed:
                 reader.news.clear()
@@ -255,6 +251,12 @@ class WatchedConversation:
         self._session, self._unwatch = session, lambda: None
         if session:
             self._unwatch = session.live.watch(self._see)
+            self._show_growing(*self._readers)
+
+    def _show_growing(self, *readers: _Reader) -> None:
+        """Tell them what has come by now of the reply that is being written; they come in the middle of it."""
+        for event in self._session.live.growing if self._session else ():
+            self._tell(event, readers)
 
     def look(self) -> None:
         """A session may have been opened in this process."""
@@ -291,17 +293,13 @@ class WatchedConversation:
         """Called on the loop by whoever drives here, in the order in which it happens; the log may be read later."""
         if isinstance(event, live.Committed):
             self._begun.set()
-            if any(isinstance(entry.fact, _WRITTEN) for entry in event.entries):
-                self._growing.clear()
+        else:
+            self._tell(event, self._readers)
+
+    def _tell(self, event: live.LiveEvent, readers: Iterable[_Reader]) -> None:
+        if (piece := _piece(event)) is None:
             return
-        piece = _piece(event)
-        if piece is None:
-            return
-        if piece["kind"] in ("writing", "thinking"):
-            _grow(self._growing, piece)
-        elif piece["kind"] in ("asked", "waiting"):  # nothing of a reply has come
-            self._growing[:] = [piece]
-        for reader in self._readers:
+        for reader in readers:
             reader.pieces.append((self._place, piece))
             reader.news.set()
 
@@ -348,11 +346,3 @@ def _piece(event: live.LiveEvent) -> View | None:
             return {"kind": "folding"}
         case live.Committed() | live.WorkingShows():
             return None
-
-
-def _grow(growing: list[View], piece: View) -> None:
-    """Join a piece to what has come of the same kind, for whoever comes in the middle."""
-    if growing and growing[-1]["kind"] == piece["kind"]:
-        growing[-1] = {**piece, "text": growing[-1]["text"] + piece["text"]}
-    else:
-        growing.append(piece)

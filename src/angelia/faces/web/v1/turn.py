@@ -134,10 +134,10 @@ class FollowedTurn:
     def __init__(self, conversations: WebConversations, session: Session) -> None:
         self.session = session
         self._conversations = conversations
-        self._seen: deque[e.Entry | Wrote] = deque()
+        self._seen: deque[e.Entry | Wrote] = deque(
+            Wrote(one.text) for one in session.live.growing if isinstance(one, live.Writing)
+        )
         self._news = asyncio.Event()
-        entries = session.log.entries
-        self._from_start = not (entries and isinstance(entries[-1].fact, e.ModelAsked))
         self._end = weakref.finalize(self, session.live.watch(_weakly(self)))
         self.seq = 0
 
@@ -214,9 +214,7 @@ class FollowedTurn:
         match event:
             case live.Committed(entries=entries):
                 self._seen.extend(entry for entry in entries if entry.seq > self.seq)
-                if any(isinstance(entry.fact, e.ModelSaid | e.ModelFailed) for entry in entries):
-                    self._from_start = True
-            case live.Writing(text=text) if self._from_start:
+            case live.Writing(text=text):
                 last = self._seen[-1] if self._seen else None
                 if isinstance(last, Wrote):
                     self._seen[-1] = Wrote(last.text + text)
