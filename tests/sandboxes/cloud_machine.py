@@ -76,14 +76,17 @@ async def _answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 async def _server(address: str) -> asyncio.Server:
     """Its own, as soon as the kernel has looked that nobody else has it (RFC 4862, 5.4)."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     async with asyncio.timeout(60):
         while True:
             try:
-                return await asyncio.start_server(_answers, address, PORT)
+                at = socket.create_server((address, PORT), family=family)  # asyncio's own hides the number of the error
             except OSError as error:
                 if error.errno != errno.EADDRNOTAVAIL:
                     raise
                 await asyncio.sleep(0.05)
+            else:
+                return await asyncio.start_server(_answers, sock=at)
 
 
 @asynccontextmanager
