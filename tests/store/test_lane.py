@@ -9,7 +9,7 @@ import pytest
 from angelia.core.errors import StoreError
 from angelia.store.port import Haste
 from angelia.store.sql import worker_thread
-from angelia.store.sql.worker_thread import WorkerThread
+from angelia.store.sql.worker_thread import JobFailed, WorkerThread
 
 pytestmark = pytest.mark.anyio
 
@@ -124,3 +124,17 @@ async def test_a_lane_that_closes_finishes_what_it_did_not_come_to() -> None:
     work.free.set()
     await closing
     assert await asyncio.gather(begun, *waiting) == ["begun", "a", "b"]
+
+
+@pytest.mark.parametrize("fault", [KeyError("a"), StopIteration()], ids=repr)
+async def test_whoever_waits_for_a_job_hears_of_any_fault(fault: Exception) -> None:
+    def perform(jobs: Sequence[str]) -> Sequence[object]:
+        return [JobFailed(fault) if job == "faults" else job for job in jobs]
+
+    lane = WorkerThread("work", perform, most=100)
+    async with asyncio.timeout(60):
+        came = await asyncio.gather(*map(lane.run, ("one", "faults", "two")), return_exceptions=True)
+    assert (came[0], came[2]) == ("one", "two"), "those that went with it are told, too"
+    assert isinstance(came[1], BaseException)
+    assert fault in (came[1], came[1].__cause__)
+    lane.close()

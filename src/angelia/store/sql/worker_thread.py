@@ -190,11 +190,22 @@ def _hand_back(loads: Sequence[_Load[J]], outcomes: Sequence[object]) -> None:
         start = end
 
 
+def _raisable(error: BaseException) -> BaseException:
+    """An error as a future can hold it. A `StopIteration` it refuses, so that whoever waits would wait for ever; in a
+    coroutine it is a `RuntimeError` as well (PEP 479).
+    """
+    if not isinstance(error, StopIteration):
+        return error
+    told = RuntimeError("a job raised StopIteration")
+    told.__cause__ = error
+    return told
+
+
 def _settle(waiting: Sequence[_Waiting[J]], outcomes: Sequence[object]) -> None:
     for (_, future), outcome in zip(waiting, outcomes, strict=True):
         if future.done():
             continue
         if isinstance(outcome, JobFailed):
-            future.set_exception(outcome.error)
+            future.set_exception(_raisable(outcome.error))
         else:
             future.set_result(outcome)
