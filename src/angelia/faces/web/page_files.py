@@ -15,7 +15,6 @@ from importlib.resources.abc import Traversable
 from string import ascii_lowercase, digits
 
 from msgspec import Struct
-from zopfli.gzip import compress
 
 from angelia.faces.web.page_scripts import joined
 
@@ -69,6 +68,8 @@ def packed(body: bytes) -> bytes:
     """As gzip, the smallest that its format allows: 0.3 s of a processor for the whole page, so this waits for whoever
     is the first to ask. Further rounds of zopfli's take time and next to nothing off.
     """
+    from zopfli.gzip import compress
+
     smaller: bytes = compress(body, numiterations=5)
     return smaller
 
