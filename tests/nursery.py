@@ -337,7 +337,7 @@ def _work_out_what_is_kept() -> None:
     """Once for all of them: what a process finds out, reads or compiles when it first needs it, and keeps."""
     if program := bubblewrap_program():
         can_watch(program)  # a life of its own tries for 0.2 s of a processor
-    own_page_files()  # 0.2 s
+    own_page_files()  # 0.1 s
     default_registry().specs()  # 20 ms: what packages offer, and schemas
     for path in (".ssh/id", ".bashrc", "a.py"):  # 20 ms: patterns
         secret_kind(path)
