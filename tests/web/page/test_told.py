@@ -1,0 +1,62 @@
+"""What the page tells of things that did not go well, or of which little is known."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.web.page.fake import FakeServer
+from tests.web.page.garden import fact, said
+from tests.web.page.talks import talk
+from tests.web.page.visits import leave, visit
+
+pytestmark = [pytest.mark.real("chromium"), pytest.mark.slow]
+
+
+def test_the_overview_quotes_what_did_not_arrive_and_what_may_have(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    """So that no words of it read as ours."""
+    failed, unknown = (
+        {**one, "words": words, "files": []}
+        for one, words in zip(fake.waiting()["deliveries"], ("33 kg.", "It rains."), strict=True)
+    )
+    fake.answers["/api/receipts"] = {"receipts": [failed, unknown], "more": ""}
+    page = visit(chrome, f"{address}/#/overview")
+    expect(page.get_by_role("heading", name="“33 kg.” did not arrive", exact=True)).to_be_visible()
+    titles = page.locator(".items h3").all_inner_texts()
+    assert "“It rains.” may have arrived" in titles
+    leave(page)
+
+
+def test_an_end_of_a_helper_whose_price_nobody_knows_says_so(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """And one that is known in part tells what is known; nothing that was paid is told as such."""
+    ends = {"h1": (0, 3), "h2": (20_000, 1), "h3": (0, 0)}
+    begun = [fact(seq, "WorkStarted", call=own, work="child", what=f"task of {own}") for seq, own in enumerate(ends, 2)]
+    over = [
+        fact(
+            seq,
+            "WorkEnded",
+            call=own,
+            status="ok",
+            parts=[],
+            child={"ending": "Answered", "steps": 3, "cost": cost, "unpriced": unpriced},
+        )
+        for seq, (own, (cost, unpriced)) in enumerate(ends.items(), 5)
+    ]
+    page = talk(chrome, fake, address, [said(1, "Ask them."), *begun, *over])
+    told = page.locator(".work p")
+    expect(told).to_have_count(3)
+    assert [line.split(" · ")[2] for line in told.all_inner_texts()] == ["Price unknown", "$0.02", "$0.00"]
+    leave(page)
+
+
+def test_what_a_thing_does_not_have_is_no_row_of_its_details(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """A skill that a server serves lies in no folder."""
+    skill: Any = fake.answers["/api/skills/letters"]
+    fake.answers["/api/skills/letters"] = {**skill, "path": ""}
+    page = visit(chrome, f"{address}/#/skills/letters")
+    names = page.locator(".detail dl dt")
+    expect(names.first).to_be_visible()
+    assert names.all_inner_texts() == ["State", "Of", "Tools", "Version"]
+    leave(page)
