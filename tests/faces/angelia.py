@@ -126,6 +126,10 @@ class Terminal:
         self._at = 0
         self._held_back = ""
 
+    def resize(self, columns: int) -> None:
+        """Make the window this wide."""
+        termios.tcsetwinsize(self._line.fileno(), (self._size[0], columns))
+
     def sees(self, text: str, seconds: float = SECONDS) -> None:
         """Wait for a text behind the last one that was seen, however it is coloured and broken into rows."""
         wanted, until = " ".join(text.split()), time.monotonic() + seconds

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from angelia.testing.model.steps import Step, call, say
-from tests.faces.angelia import Place, requests, serving
+from tests.faces.angelia import CTRL_D, Place, requests, serving
 from tests.mcp.reached import BARE
 from tests.promise.lives import ROOT
 
+LINES = Path(BARE).with_name("line_server.sh")
 TOKEN = "s3cr3t-t0k3n-0f-b4r3"
 
 
@@ -66,6 +67,23 @@ def test_what_one_serves_besides_tools_is_listed(place: Place) -> None:
     assert "brings 2 tools, and serves 3 resources, a prompt." in tried.out
     assert "shelf://beds/north (The north bed; text/plain): What grows there." in tried.out
     assert "/shelf:plan bed=… [season=…]\n    Plan a bed." in tried.out
+
+
+def test_a_resize_right_before_the_end_draws_nothing_after_it(tmp_path: Path) -> None:
+    """A server that ends slowly keeps the program beyond the time for which a new size has to stand."""
+    lines = json.dumps(["sh", "-c", f"sh {LINES}; sleep 0.7"])
+    with serving(tmp_path, [call("slow__where", {}), say("There.")]) as place:
+        place.home.mkdir(parents=True, exist_ok=True)
+        (place.home / "config.toml").write_text(f"[mcp.servers.slow]\nallow = true\ncommand = {lines}\n")
+        with place.chat() as terminal:
+            terminal.types("where?")
+            terminal.sees("There.")
+            terminal.resize(70)
+            terminal.press(CTRL_D)
+            terminal.sees("To go on:")
+            before = len(terminal.seen)
+            assert terminal.ends() == 0
+        assert "\x1b[?2026h" not in terminal.seen[before:]
 
 
 def test_what_a_server_asks_in_the_middle_of_a_call_is_answered_at_the_terminal(tmp_path: Path) -> None:

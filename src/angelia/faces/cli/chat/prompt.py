@@ -150,6 +150,7 @@ class Prompt:
             self._hear(EndKey())
         finally:
             ticking.cancel()
+            self._end_settling()  # what is drawn from now on would take away what is written below it
         if self._error:
             raise self._error
 
@@ -252,14 +253,20 @@ class Prompt:
 
     def _resume(self) -> None:
         """Write again; the next frame is whole."""
-        if self._settling:
-            self._settling.cancel()
-            self._settling = None
-            self._output.silent = False
-            self._still.set()
+        if self._end_settling():
             self._rows_kept = 0
             with self._output.frame():
                 self._clear()
+
+    def _end_settling(self) -> bool:
+        """Whether it was waited for until the size stands; it is no more."""
+        if self._settling is None:
+            return False
+        self._settling.cancel()
+        self._settling = None
+        self._output.silent = False
+        self._still.set()
+        return True
 
     def _clear(self) -> None:
         """Take away what is drawn, so that the next frame begins where it began."""
