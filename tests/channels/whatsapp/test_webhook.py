@@ -129,6 +129,30 @@ async def test_a_message_that_cannot_be_read_comes_without_words_and_spoils_no_o
         assert [envelope.what for envelope in heard] == [IncomingMessage(), IncomingMessage("hello")]
 
 
+async def test_a_message_without_an_id_comes_once_without_words_and_spoils_no_other() -> None:
+    other = {"from": HERE.chat, "id": "wamid.2", "type": "text", "text": {"body": "hello"}}
+    nameless = {"from": HERE.chat, "type": "text", "text": {"body": "hi"}}
+    async with staged(WhatsAppServer) as stage:
+        heard = await brought(stage, messages=[nameless, nameless, other])
+        assert [(envelope.what, envelope.message) for envelope in heard] == [
+            (IncomingMessage(), ""),
+            (IncomingMessage("hello"), "wamid.2"),
+        ]
+
+
+async def test_what_cannot_be_read_at_all_spoils_nothing_that_came_with_it(caplog: pytest.LogCaptureFixture) -> None:
+    """Whole requests were refused, and brought again for a week."""
+    told = {"id": "wamid.7", "status": "read", "timestamp": "1790000000", "recipient_id": HERE.chat}
+    said = {"from": HERE.chat, "id": "wamid.2", "type": "text", "text": {"body": "hello"}}
+    contact = {"wa_id": HERE.chat, "profile": {"name": "Ann"}}
+    async with staged(WhatsAppServer) as stage:
+        heard = await brought(stage, contacts=[7, contact], messages=["?", said], statuses=[{"status": 4}, told])
+        assert [type(envelope.what) for envelope in heard] == [IncomingMessage, Confirmed]
+        assert heard[0].sender.name == "Ann"
+    unread = [record.getMessage() for record in caplog.records if "cannot be read" in record.getMessage()]
+    assert [line.split()[1] for line in unread] == ["WhatsAppContact", "Bare", "Status"]
+
+
 async def test_an_unreadable_answer_is_told_as_unreadable_and_an_answer_to_something_forgotten_says_so() -> None:
     about = {"context": {"from": HERE.chat, "id": "wamid.forgotten"}}
     unread = {"from": HERE.chat, "id": "wamid.1", "type": "holograms", **about}

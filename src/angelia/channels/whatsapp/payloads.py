@@ -163,10 +163,10 @@ class Metadata(Struct, frozen=True):
 
 
 class Value(Struct, frozen=True):
-    """A change. Messages and statuses are read one by one, so that one of a new kind spoils no other."""
+    """A change. What is in it is read one by one, so that one of a new kind spoils no other."""
 
     metadata: Metadata = Metadata()
-    contacts: tuple[WhatsAppContact, ...] = ()
+    contacts: tuple[Raw, ...] = ()
     messages: tuple[Raw, ...] = ()
     statuses: tuple[Raw, ...] = ()
 
@@ -191,9 +191,9 @@ class Notification(Struct, frozen=True):
 
 
 class Bare(Struct, frozen=True):
-    """What is left of a message that cannot be read: who sent it."""
+    """What is left of a message that cannot be read: who sent it, and its id if it has one."""
 
-    id: str
+    id: str = ""
     from_: str = field(default="", name="from")
     from_user_id: str = ""
     group_id: str = ""

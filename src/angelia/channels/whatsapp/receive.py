@@ -1,6 +1,9 @@
 """What a webhook tells, as envelopes."""
 
+import hashlib
+import logging
 from collections.abc import Iterator
+from typing import TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -25,12 +28,17 @@ from angelia.channels.whatsapp.payloads import (
     Metadata,
     Status,
     Value,
+    WhatsAppContact,
     WhatsAppContent,
     WhatsAppFile,
     WhatsAppMessage,
     WhatsAppPlace,
 )
 from angelia.core.entry import Address
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _FILES = {
     "image": Kind.PHOTO,
@@ -59,27 +67,28 @@ class WhatsAppReader:
 
     def envelopes(self, value: Value) -> Iterator[Envelope]:
         """Everything that one change tells, in its order; nothing of what nobody says to anybody."""
-        names = {one.wa_id or one.user_id: one.profile.name for one in value.contacts}
+        contacts = [one for raw in value.contacts if (one := _read(raw, WhatsAppContact))]
+        names = {one.wa_id or one.user_id: one.profile.name for one in contacts}
         for raw in value.messages:
             message = _message(raw)
-            if message.type in _SILENT or not (message.from_ or message.from_user_id):
+            if message is None or message.type in _SILENT or not (message.from_ or message.from_user_id):
                 continue
             if message.from_ != _digits(value.metadata.display_phone_number):
-                yield self._envelope(message, names, value.metadata)
+                yield self._envelope(message, message.id or _digest(raw), names, value.metadata)
         for raw in value.statuses:
-            status = msgspec.json.decode(raw, type=Status)
-            if reached := _REACHED.get(status.status):
+            status = _read(raw, Status)
+            if status and (reached := _REACHED.get(status.status)):
                 yield self._confirmed(status, reached)
 
-    def _envelope(self, message: WhatsAppMessage, names: dict[str, str], ours: Metadata) -> Envelope:
+    def _envelope(self, message: WhatsAppMessage, key: str, names: dict[str, str], ours: Metadata) -> Envelope:
         who = message.from_ or message.from_user_id
         chat = message.group_id or who
         what = self._what(message, names.get(who, who))
-        if not isinstance(what, Noticed):
+        if message.id and not isinstance(what, Noticed):
             self._memory.heard(message.id, chat, Remembered(_words(message), tuple(_offers(message))))
         return Envelope(
             Address(self._door, chat),
-            message.id,
+            key,
             IncomingSender(who, names.get(who, "")),
             what,
             message.id,
@@ -137,12 +146,24 @@ class WhatsAppReader:
         )
 
 
-def _message(raw: Raw) -> WhatsAppMessage:
-    """A message; one that cannot be read is one without words, so that whoever sent it is told."""
+def _read(raw: Raw, kind: type[T]) -> T | None:
+    """What it is, or nothing for what cannot be read: it is logged, and spoils nothing that came with it."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.ValidationError as error:
+        log.warning("a %s that WhatsApp brought cannot be read: %s", kind.__name__, error)
+        return None
+
+
+def _message(raw: Raw) -> WhatsAppMessage | None:
+    """A message; one that cannot be read is one without words, so that whoever sent it is told. Nothing where even that
+    cannot be read.
+    """
     try:
         return msgspec.json.decode(raw, type=WhatsAppMessage)
     except msgspec.ValidationError:
-        left = msgspec.json.decode(raw, type=Bare)
+        if (left := _read(raw, Bare)) is None:
+            return None
         return WhatsAppMessage(
             id=left.id,
             type="unsupported",
@@ -151,6 +172,11 @@ def _message(raw: Raw) -> WhatsAppMessage:
             from_user_id=left.from_user_id,
             group_id=left.group_id,
         )
+
+
+def _digest(raw: Raw) -> str:
+    """The key of a message without an id: the same when it is brought again."""
+    return hashlib.sha256(raw).hexdigest()
 
 
 def _offers(content: WhatsAppContent) -> Iterator[OfferedFile]:
