@@ -11,6 +11,7 @@ from angelia.cancellation import end_if_cancelled
 from angelia.core.days import DAY_MS
 from angelia.core.errors import AngeliaError, StoreError
 from angelia.core.ids import Clock
+from angelia.sandboxes.local.processes import end_bearers
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.handed_out import HandedOut
 from angelia.service.log_places import name_in_log
@@ -49,7 +50,7 @@ class Upkeep(Struct, frozen=True):
     async def tidy(self) -> list[str]:
         """Once a day, the log and what is kept with it: erase conversations whose time is over, put a copy aside, set
         blobs aside to which no entry refers, such as those of a life that died before its commit, forget what is kept
-        for some days. And this home's own disk: copies for undo, places, what browsers of killed lives left behind.
+        for some days. And this home's own disk: copies for undo, places, temporary files of killed lives.
         Returns what a person has to know. Cancelled, it is due again.
         """
         told: list[str] = []
@@ -89,7 +90,7 @@ class Upkeep(Struct, frozen=True):
     async def _tidy_home(self) -> None:
         await asyncio.to_thread(self.undo.prune)
         await self.places.tidied()
-        await asyncio.to_thread(_sweep_browsers)
+        await asyncio.to_thread(_sweep_temporary)
         await self.tidy_copies()
 
     async def keep_tidy(self) -> None:
@@ -126,7 +127,8 @@ class Upkeep(Struct, frozen=True):
         await self.blobs.empty_trash()
 
 
-def _sweep_browsers() -> None:
-    from angelia.browsers.chromium import held_folder  # once a day, and not at every start
+def _sweep_temporary() -> None:
+    from angelia import held_folder  # once a day, and not at every start
 
-    held_folder.sweep()
+    held_folder.sweep(held_folder.OF_PROGRAMS)
+    held_folder.sweep(held_folder.OF_BROWSERS, end_bearers)

@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from pathlib import Path
 
-from angelia.browsers.chromium.held_folder import HeldFolder
 from angelia.browsers.port import ActFailed, ActOutcome
+from angelia.held_folder import OF_BROWSERS, HeldFolder
+from angelia.sandboxes.local.processes import end_bearers
 
 DOWNLOADS, UPLOADS = "/files/down", "/files/up"
 """Where they are for the browser."""
@@ -22,7 +23,7 @@ class SharedFolders:
     """Made with the browser, gone with it (see `HeldFolder`). `user` is the uid that the browser has, 0 for ours."""
 
     def __init__(self, user: int) -> None:
-        self._held = HeldFolder()
+        self._held = HeldFolder(OF_BROWSERS, end_bearers)
         self._user = user
         self._numbers = count(1)
         self._down, self._up = self._held.path / "down", self._held.path / "up"
@@ -36,7 +37,7 @@ class SharedFolders:
     @property
     def mark(self) -> str:
         """What the browser's processes bear."""
-        return self._held.mark
+        return self._held.path.name
 
     def mounts(self) -> Iterator[str]:
         """How bubblewrap shows them to the browser."""

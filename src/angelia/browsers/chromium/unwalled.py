@@ -17,15 +17,15 @@ from functools import partial
 from angelia.browsers.chromium.browser_process import end_now, its_user, start_on_pipe, until_ended
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.flags import FLAGS, without_window
-from angelia.browsers.chromium.held_folder import HeldFolder
 from angelia.browsers.chromium.own_context import OwnContext, begin_context
 from angelia.browsers.chromium.pipe import PipeTransport
 from angelia.browsers.chromium.program import Chromium, find_chromium, missing_program
 from angelia.browsers.port import ActFailed, BrowserGone, BrowserMissing
 from angelia.core.crash import crash_point
 from angelia.core.text import clean, one_line
+from angelia.held_folder import OF_BROWSERS, HeldFolder
 from angelia.sandboxes.egress.addresses import Addresses
-from angelia.sandboxes.local.processes import MARK
+from angelia.sandboxes.local.processes import MARK, end_bearers
 
 _FLAGS = (*FLAGS, "--no-proxy-server", "--use-mock-keychain")
 """The keychain is macOS's, which would ask the person."""
@@ -44,7 +44,7 @@ async def start_unwalled(addresses: Addresses) -> OwnContext:
     chromium = find_chromium()
     if chromium is None:
         raise missing_program() or BrowserMissing("There is no Chromium on this machine.")
-    folder, said = HeldFolder(), _LastWords()
+    folder, said = HeldFolder(OF_BROWSERS, end_bearers), _LastWords()
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     try:
@@ -89,7 +89,7 @@ def _begun(chromium: Chromium, folder: HeldFolder, pipe: tuple[int, int], errors
     if user:
         folder.path.chmod(0o711)
         os.chown(home, user, user)
-    env = {"HOME": str(home), "TMPDIR": str(home), "XDG_RUNTIME_DIR": str(home), MARK: folder.mark}
+    env = {"HOME": str(home), "TMPDIR": str(home), "XDG_RUNTIME_DIR": str(home), MARK: folder.path.name}
     argv = [
         str(chromium.path),
         *without_window(chromium),
@@ -105,7 +105,7 @@ async def _until_gone(process: "subprocess.Popen[bytes]", folder: HeldFolder, sa
     try:
         await until_ended(process)
     finally:
-        await asyncio.to_thread(folder.end_bearers)
+        await asyncio.to_thread(end_bearers, folder.path.name)
         said.close()
         folder.close()
 

@@ -2,11 +2,11 @@
 
 import asyncio
 import shlex
-import tempfile
 from pathlib import Path
 
 from angelia.context.media_forms import Pixels
 from angelia.core.errors import ConfigError
+from angelia.held_folder import HeldFolder
 from angelia.models.pictures.port import (
     MOST_BYTES,
     AspectRatio,
@@ -68,9 +68,9 @@ class CommandPainter:
         Raises:
             PaintFailed: it failed, with its last line; took too long; or wrote no picture.
         """
-        with tempfile.TemporaryDirectory(prefix="angelia-paint-") as folder:
-            out = Path(folder) / "picture.png"
-            line = await asyncio.to_thread(self._filled, wish, Path(folder), out)
+        with HeldFolder() as folder:
+            out = folder / "picture.png"
+            line = await asyncio.to_thread(self._filled, wish, folder, out)
             await self._run(line)
             return PaintedPictures((await asyncio.to_thread(self._written, out),), self._price)
 

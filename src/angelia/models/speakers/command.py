@@ -2,10 +2,9 @@
 
 import asyncio
 import shlex
-import tempfile
-from pathlib import Path
 
 from angelia.core.errors import ConfigError
+from angelia.held_folder import HeldFolder
 from angelia.models.program import run_program
 from angelia.models.speakers.port import Speaker, SpokenSound, VoiceName
 from angelia.models.speakers.registry import SpeakerContext
@@ -24,8 +23,8 @@ class CommandSpeaker:
 
     async def speak(self, text: str, voice: str, language: str) -> SpokenSound:
         """See the port."""
-        with tempfile.TemporaryDirectory(prefix="angelia-speech-") as folder:
-            path = Path(folder) / "sound.wav"
+        with HeldFolder() as folder:
+            path = folder / "sound.wav"
             line = self._line
             for place, value in ((FILE, str(path)), (VOICE, voice), (LANGUAGE, language)):
                 line = line.replace(place, shlex.quote(value))

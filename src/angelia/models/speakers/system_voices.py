@@ -2,12 +2,11 @@
 
 import asyncio
 import shutil
-import tempfile
-from pathlib import Path
 
 from msgspec import Struct
 
 from angelia.core.errors import ConfigError
+from angelia.held_folder import HeldFolder
 from angelia.models.program import run_program
 from angelia.models.speakers.port import VoiceName
 
@@ -42,8 +41,8 @@ class SystemVoice(Struct, frozen=True):
         if self.program == ESPEAK:
             argv = (program, "--stdout", "--stdin", "-s", _SPEED, "-v", self.voice)
             return await run_program(argv, text.encode(), "speaks")
-        with tempfile.TemporaryDirectory(prefix="angelia-speech-") as folder:
-            sound = Path(folder) / "sound.wav"  # by its ending Pico knows what to write
+        with HeldFolder() as folder:
+            sound = folder / "sound.wav"  # by its ending Pico knows what to write
             await run_program((program, "-l", self.voice, "-w", str(sound)), text.encode(), "speaks")
             return await asyncio.to_thread(sound.read_bytes) if sound.is_file() else b""
 

@@ -4,11 +4,11 @@ import asyncio
 import shlex
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from angelia.core.errors import ConfigError
+from angelia.held_folder import HeldFolder
 from angelia.models.program import run_program
 from angelia.models.speech.port import TranscribedWords, file_name
 
@@ -31,8 +31,8 @@ class CommandListener:
         Raises:
             ProgramFailed: it failed, with the last line that it complained with, or took too long.
         """
-        with tempfile.TemporaryDirectory(prefix="angelia-speech-") as folder:
-            copy = Path(folder) / file_name(mime)
+        with HeldFolder() as folder:
+            copy = folder / file_name(mime)
             await asyncio.to_thread(shutil.copyfile, recording, copy)
             printed = await run_program(self._argv(copy, language), b"", "listens")
             return TranscribedWords(printed.decode(errors="replace").strip())

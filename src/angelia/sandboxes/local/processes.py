@@ -122,6 +122,11 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
+def end_bearers(mark: str) -> None:
+    """Kill whatever bears a mark, in full."""
+    send((pid for pid in everybody() if bears(pid, f"{mark}\0")), signal.SIGKILL)
+
+
 async def end(alive: Callable[[], set[int]], *, spare: frozenset[int] = frozenset(), grace: float = GRACE) -> set[int]:
     """TERM, then KILL after `grace` seconds, to whatever `alive` finds; returns what no signal could end.
 

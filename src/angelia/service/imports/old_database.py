@@ -5,8 +5,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from angelia.held_folder import HeldFolder
 from angelia.service.imports.old_home import OldHome, UnreadableFile
 from angelia.store.sql.connections import foreign_copy
 
@@ -53,8 +53,8 @@ def old_database(home: OldHome, path: str) -> Iterator[OldDatabase]:
     Raises:
         UnreadableFile: it cannot be copied, is written to all the time, or is no database.
     """
-    with TemporaryDirectory(prefix="angelia-import-") as folder:  # for its owner alone
-        copy = Path(folder, "copy.db")
+    with HeldFolder() as folder:
+        copy = folder / "copy.db"
         _copy_still(home, path, copy)
         try:
             connection = foreign_copy(copy)

@@ -1,10 +1,12 @@
 """Objects as files below a folder that is there already, such as one of another machine that is mounted here."""
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from angelia.core.days import DAY_MS
 from angelia.core.errors import NotFound, StoreUnreachable
 from angelia.store.media.durable import UNFINISHED, Unfinished, sync_folder, unfinished
 from angelia.store.objects.port import Content, ObjectStore, StoredObject
@@ -14,7 +16,10 @@ _CHUNK = 1024 * 1024
 
 
 class FolderObjects:
-    """See `ObjectStore`. The file system must know hard links, and no other program may write there."""
+    """See `ObjectStore`. The file system must know hard links, and no other program may write there.
+
+    What a process that was killed had begun to put is gone with the first list a day later.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._root = folder
@@ -66,7 +71,7 @@ class FolderObjects:
         """See `ObjectStore`."""
         self._require()
         with explained(self._root):
-            names = [path.name for path in (self._root / folder).glob("*") if not path.name.startswith(UNFINISHED)]
+            names = [path.name for path in (self._root / folder).glob("*") if not _left_over(path)]
         found = (self.look(f"{folder}/{name}") for name in names)
         yield from (one for one in found if one)
 
@@ -110,6 +115,16 @@ class FolderObjects:
                 f"The folder {self._root}, in which files are to lie, is not there.",
                 then="Nothing was acknowledged. Mount it, or make it; what was stored before is as it was.",
             )
+
+
+def _left_over(path: Path) -> bool:
+    """Whether this is no object: it was not finished, and is taken away if nobody can be at it any more."""
+    if not path.name.startswith(UNFINISHED):
+        return False
+    with suppress(FileNotFoundError):  # it is finished now
+        if path.stat().st_mtime < time.time() - DAY_MS / 1000:
+            path.unlink()
+    return True
 
 
 def open_objects(address: str, environ: Mapping[str, str]) -> ObjectStore:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import sqlite3
-import tempfile
 import time
 from pathlib import Path
 from urllib.parse import quote
@@ -82,10 +81,12 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     log = path.with_name(f"{path.name}-wal")
     if not log.exists() or not log.stat().st_size:
         return _to_read(path, "mode=ro&immutable=1")
-    with tempfile.TemporaryDirectory(prefix="angelia-") as folder:  # for its owner alone
+    from angelia.held_folder import HeldFolder  # few homes may not be written to
+
+    with HeldFolder() as folder:
         for file in (path, log):
-            shutil.copyfile(file, Path(folder, file.name))
-        return _to_read(Path(folder, path.name), "mode=rw")  # open files stay readable without their names
+            shutil.copyfile(file, folder / file.name)
+        return _to_read(folder / path.name, "mode=rw")  # open files stay readable without their names
 
 
 def foreign_copy(path: Path) -> sqlite3.Connection:
