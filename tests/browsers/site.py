@@ -10,7 +10,8 @@ class Site:
     what stands before a body, `cookies` what each was sent.
 
     `headers` are lines of a path's own, `statuses` other ones than `200 OK`; what is in `cut` breaks off in the middle.
-    What is in `unanswered` waits for its event before a word is said, what is in `held` in the middle.
+    What is in `unanswered` waits for its event before a word is said, what is in `held` in the middle. When what is in
+    `signals` is asked for, its event is set.
     """
 
     pages: dict[str, str] = field(default_factory=dict)
@@ -19,6 +20,7 @@ class Site:
     cut: set[str] = field(default_factory=set)
     unanswered: dict[str, asyncio.Event] = field(default_factory=dict)
     held: dict[str, asyncio.Event] = field(default_factory=dict)
+    signals: dict[str, asyncio.Event] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
     cookies: list[str] = field(default_factory=list)
@@ -33,7 +35,7 @@ class Site:
         """Forget the pages, and what was asked."""
         for event in (*self.unanswered.values(), *self.held.values()):
             event.set()
-        for kept in (self.pages, self.headers, self.statuses, self.unanswered, self.held):
+        for kept in (self.pages, self.headers, self.statuses, self.unanswered, self.held, self.signals):
             kept.clear()
         for heard in (self.cut, self.asked, self.bodies, self.cookies, self.heads):
             heard.clear()
@@ -50,6 +52,8 @@ class Site:
             self.bodies.append(await reader.readexactly(length))
             path = lines[0].split(" ")[1].partition("?")[0]
             page = self.pages.get(path)
+            if path in self.signals:
+                self.signals[path].set()
             if path in self.unanswered:
                 await self.unanswered[path].wait()
             if page is not None and page.startswith("→"):
@@ -67,7 +71,7 @@ class Site:
             await writer.drain()
             if path in self.held:
                 await self.held[path].wait()
-                writer.write(rest.encode())
+                writer.write(b"" if path in self.cut else rest.encode())
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # a browser opens connections that it does not use
         finally:

@@ -11,6 +11,7 @@ import pytest
 import angelia
 from angelia import Act, Agent, No, NoEffect, NotAnswered, Question, Yes, endings, events, tool
 from angelia.core import entry as e
+from angelia.core.content import Text
 from angelia.core.entry import Usage
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.principal import OWNER
@@ -237,9 +238,12 @@ async def test_questions_that_are_asked_at_once_each_get_the_answer_of_their_tur
         async with program.agent() as agent, agent.conversation() as talk:
             answers = await asyncio.gather(*(talk.ask(f"Question {number}.") for number in range(5)))
             facts = await program.facts(talk.id)
-    said = [fact.parts for fact in facts if isinstance(fact, e.UserSaid)]
-    assert len(said) == 5
-    assert all(answer.text.endswith("5") for answer in answers[-2:]), "who answers the last one has read all"
+    parts = [part for fact in facts if isinstance(fact, e.UserSaid) for part in fact.parts]
+    said = [part.text for part in parts if isinstance(part, Text)]
+    assert sorted(said) == [f"Question {number}." for number in range(5)]
+    read = [int(answers[int(question[-2])].text.split()[-1]) for question in said]
+    assert all(count >= place for place, count in enumerate(read, start=1)), "an answer has read its own question"
+    assert read[-1] == 5, "and whoever answers the last one has read all"
 
 
 async def test_nothing_is_asked_without_a_question_or_with_a_file_that_is_not_there(
