@@ -158,6 +158,7 @@ def _installed(way: str, wheel: Path, given: Mapping[str, str], tmp_path: Path) 
     return venv / "bin/angelia"
 
 
+@pytest.mark.soak
 def test_the_pure_part_of_the_suite_passes_against_it(environment: Path, tmp_path: Path) -> None:
     """But for properties and for walks through all of Unicode, which say nothing about what a wheel lacks."""
     beside, python = tmp_path / "beside", environment / "bin/python"

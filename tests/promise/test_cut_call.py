@@ -36,6 +36,7 @@ def cut_everywhere(*, finish: bool) -> Answerer:
     return answer
 
 
+@pytest.mark.soak(every=2)
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("finish", [True, False], ids=["finished", "unfinished"])
 async def test_cut_at_every_character_it_is_executed_not_once(tmp_path: Path, wire: str, finish: bool) -> None:
