@@ -384,6 +384,31 @@ async def test_what_has_ended_or_is_paused_begins_nothing_more(home: VirtualHome
     assert not await home.facts()
 
 
+async def test_what_a_clock_that_was_ahead_dealt_with_comes_again_once_it_is_resumed(
+    home: VirtualHome, tmp_path: Path
+) -> None:
+    name = await home.add(Cron("0 8 * * *"), late=e.Late.SKIP)
+    clockwork = home.clockwork()
+    right = home.now
+    home.now += 400 * DAY
+    await home.look(clockwork)
+    home.now = right
+    due = await home.look(clockwork)
+    assert due is not None
+    assert due >= right + 400 * DAY  # a machine whose clock is behind looks the same
+    await home.transcript.append(name, [e.ScheduleChanged(e.ScheduleState.ACTIVE, OWNER)])
+    due = await home.look(clockwork)
+    assert due is not None
+    assert right < due <= right + DAY
+    before = await home.schedules.changed(0)
+    await upkeep.rebuild(home.store(), BlobStore(tmp_path / "home"))
+    assert await home.schedules.changed(0) == before
+    home.now = due
+    await home.look(clockwork)
+    (begun,) = [fact for _, fact in await home.facts() if isinstance(fact, e.Occurred)]
+    assert begun.due == due
+
+
 async def test_the_tables_of_schedules_are_a_function_of_the_log(home: VirtualHome, tmp_path: Path) -> None:
     name = await home.add(Cron("0 8 * * *"))
     clockwork = home.clockwork()

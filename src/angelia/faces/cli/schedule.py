@@ -204,7 +204,9 @@ def pause(part: str, **given: Any) -> int:
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def resume(part: str, **given: Any) -> int:
-    """Go on with a paused schedule. The times meanwhile are noted as missed."""
+    """Go on with a paused schedule: the times meanwhile are noted as missed. Or with one that waits because the clock
+    was ahead: from now on.
+    """
     return _changed(part, given, lambda service, one: service.resume(one, OWNER))
 
 

@@ -84,7 +84,7 @@ async def described(service: ScheduleService, outbox: Outbox, schedule: StoredSc
         ("id", schedule.id),
         ("when", told(said.when, said.zone, said.since, 0).rstrip(": ")),
         ("state", f"{schedule.state}: {schedule.why}" if schedule.why else str(schedule.state)),
-        ("next", ", ".join(coming) or service.next_of(schedule)),
+        ("next", ", ".join(coming) if coming and not service.was_ahead(schedule) else service.next_of(schedule)),
         *([("watches", f"{said.watch.kind}: {said.watch.what}")] if said.watch else []),
         ("what", said.text),
         ("told at", ":".join(part for part in (said.address.door, said.address.chat, said.address.thread) if part)),

@@ -40,6 +40,8 @@ MOST = 1000
 LONGEST_TEXT = 8_000
 _LONGEST_WHEN = 9
 """Words of a time, at most."""
+_STEP_MS = 60_000
+"""Further ahead than by this nothing is dealt with unless the clock was wrong."""
 _SHOWN_DONE_MS = 7 * DAY_MS
 """How long one whose only time has come is listed."""
 DONE = "done"
@@ -160,6 +162,9 @@ class ScheduleService(Struct, frozen=True):
         if isinstance(said.when, FromOutside):
             return WHEN_IT_COMES
         due = following(said.when, said.zone, said.since, schedule.upto)
+        if due and self.was_ahead(schedule):
+            mend = f"`angelia schedule resume {short(schedule.id)}` goes on from now"
+            return f"{tell(due, said.zone)}, since a clock was ahead; {mend}"
         return tell(due, said.zone) if due else DONE
 
     async def pause(self, schedule: StoredSchedule, by: Principal) -> str:
@@ -173,12 +178,14 @@ class ScheduleService(Struct, frozen=True):
         return f"Paused {short(schedule.id)}. To go on: angelia schedule resume {short(schedule.id)}"
 
     async def resume(self, schedule: StoredSchedule, by: Principal) -> str:
-        """Go on; what would have been due meanwhile is noted as missed.
+        """Go on; what would have been due meanwhile is noted as missed. What a clock that was ahead dealt with before
+        its time comes again.
 
         Raises:
-            BadInput: it is not paused.
+            BadInput: it is not paused, nor does it wait for such a clock's time.
         """
-        self._must_be(schedule, e.ScheduleState.PAUSED)
+        if not (schedule.state is e.ScheduleState.ACTIVE and self.was_ahead(schedule)):
+            self._must_be(schedule, e.ScheduleState.PAUSED)
         said, now = schedule.scheduled, self.clock()
         count, first, last = 0, 0, 0
         for at in takewhile(lambda at: at <= now, upcoming(said.when, said.zone, said.since, schedule.upto)):
@@ -215,6 +222,12 @@ class ScheduleService(Struct, frozen=True):
 
     async def _is_there(self, name: ConversationId) -> bool:
         return any(one.id == name for one in await self.schedules.visible(OWNER))
+
+    def was_ahead(self, schedule: StoredSchedule) -> bool:
+        """Whether times that are still to come have their facts already. A clock that is behind looks the same, so
+        nothing is set back by itself.
+        """
+        return schedule.upto > self.clock() + _STEP_MS and schedule.scheduled.since <= self.clock()
 
     def _must_be(self, schedule: StoredSchedule, state: e.ScheduleState) -> None:
         if schedule.state is not state:

@@ -221,12 +221,12 @@ def _scheduled(connection: StoreConnection, at: _At, fact: Scheduled) -> None:
 
 
 def _schedule_changed(connection: StoreConnection, at: _At, fact: ScheduleChanged) -> None:
-    connection.execute(
-        "UPDATE schedules SET state = ?, why = ?, changed = ? WHERE conversation = ?",
-        (fact.state, fact.why, at.place, at.conversation),
-    )
-    if fact.state is ScheduleState.ACTIVE:  # failures count anew
-        connection.execute("UPDATE schedules SET counted = ? WHERE conversation = ?", (at.place, at.conversation))
+    row = (fact.state, fact.why, at.place, at.conversation)
+    connection.execute("UPDATE schedules SET state = ?, why = ?, changed = ? WHERE conversation = ?", row)
+    if fact.state is ScheduleState.ACTIVE:  # failures count anew; what a clock that was ahead dealt with comes again
+        anew = (at.place, at.entry.at, at.entry.at, at.conversation)
+        back = "upto = CASE WHEN upto > ? THEN ? ELSE upto END"
+        connection.execute(f"UPDATE schedules SET counted = ?, {back} WHERE conversation = ?", anew)  # noqa: S608
 
 
 def _occurred(connection: StoreConnection, at: _At, fact: Occurred) -> None:
