@@ -84,14 +84,19 @@ async def test_who_was_replaced_writes_nothing(postgres: PostgresServer, tmp_pat
     there.close()
 
 
-async def test_whatever_a_process_writes_renews_what_it_holds(postgres: PostgresServer, tmp_path: Path) -> None:
-    now, address = [1_000_000], postgres.fresh()
-    here = PostgresDatabase.open(address, tmp_path / "here", clock=lambda: now[0])
+@pytest.mark.parametrize("set_back", [0, 1, 2])
+async def test_whatever_a_process_writes_renews_what_it_holds(
+    postgres: PostgresServer, tmp_path: Path, set_back: int
+) -> None:
+    wall, steady, address = [1_000_000], [7_000], postgres.fresh()
+    here = PostgresDatabase.open(address, tmp_path / "here", clock=lambda: wall[0])
     there = PostgresDatabase.open(address, tmp_path / "there")
-    mine, theirs = Holdings(here), Holdings(there)
+    mine, theirs = Holdings(here, lambda: steady[0]), Holdings(there)
     await mine.take("clock", "one")
+    await KeyValue(here).put("written by", "here, which renews it for the first time")
     await there.write(lambda connection: connection.execute("UPDATE leases SET expires = 0"))  # a renewal is late
-    now[0] += here.presence.ttl_ms
+    steady[0] += here.presence.ttl_ms
+    wall[0] += here.presence.ttl_ms * (1 - set_back)
     await KeyValue(here).put("written by", "here, which has much to do")
     with pytest.raises(HeldElsewhere, match="one is working"):
         await theirs.take("clock", "two")

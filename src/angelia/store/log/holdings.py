@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from angelia.cancellation import end_if_cancelled
 from angelia.core.errors import Fenced, StoreError
+from angelia.core.ids import Clock, steady_clock
 from angelia.store.log.lease import take_row
 from angelia.store.port import Haste, LogStore, StoreConnection
 
@@ -25,8 +26,8 @@ Held = tuple[tuple[str, int], ...]
 class Holdings:
     """The leases that this process has beside those of conversations; made once for a store."""
 
-    def __init__(self, db: LogStore) -> None:
-        self._db = db
+    def __init__(self, db: LogStore, steady: Clock = steady_clock) -> None:
+        self._db, self._steady = db, steady
         self._held: Held = ()
         self._renewed = 0
 
@@ -97,9 +98,9 @@ class Holdings:
                     why="This one did not renew its lease in time.",
                     then="Nothing more was written here; what was open goes on there.",
                 )
-            if abs(self._db.clock() - self._renewed) >= self._db.presence.ttl_ms / 4:
+            if self._steady() - self._renewed >= self._db.presence.ttl_ms / 4:  # the other clock may be set back
                 self._prolong(connection)
-                self._renewed = self._db.clock()
+                self._renewed = self._steady()
 
         return judge
 
