@@ -74,3 +74,14 @@ async def test_what_was_paid_in_an_erased_conversation_counts_and_a_lost_lease_p
     await acquire(db, ann.conversation, "somebody else")
     with pytest.raises(Fenced):
         await sums.put_aside(ann, (TEAM,), 1, 0)
+
+
+async def test_what_was_paid_while_a_clock_was_ahead_fills_no_day_before(db: LogStore) -> None:
+    lease = await taken(db, ANN)
+    ahead = db.clock() + 400 * DAY_MS
+    await Transcript(db).append(lease.conversation, [answered("so", cost=100)], at=[ahead])
+    today = db.clock()
+    assert await DayBudgets(db).put_aside(lease, (TEAM,), 1, today) is None
+    assert await DayBudgets(db).cost(TEAM, today) == 0
+    assert (await Transcript(db).spent(OWNER, today)).cost == 0
+    assert (await Transcript(db).spent(OWNER, 0, lease.conversation)).cost == 100, "it is paid all the same"

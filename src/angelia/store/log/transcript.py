@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from angelia.core import codec
 from angelia.core.counts import counted
-from angelia.core.days import day_of
+from angelia.core.days import day_of, last_day
 from angelia.core.entry import (
     AnyFact,
     ConversationOpened,
@@ -176,7 +176,8 @@ class Transcript:
         """
 
         def look(connection: StoreConnection) -> tuple[list[Entry], Spending]:
-            return read_entries(connection, conversation, after), _spent(connection, OWNER, since_ms, None)
+            spent = _spent(connection, OWNER, (since_ms, self._db.clock()), None)
+            return read_entries(connection, conversation, after), spent
 
         ttl_ms = self._db.presence.ttl_ms
         lease, (entries, spent) = await leases.acquire(self._db, conversation, holder, look, ttl_ms=ttl_ms)
@@ -362,9 +363,11 @@ class Transcript:
         """What was spent since the day of a moment (UTC, Unix milliseconds), by one conversation or by all, erased ones
         included.
 
-        Of what was spent in conversations that are theirs; for the owner of the home, in all.
+        Of what was spent in conversations that are theirs; for the owner of the home, in all. What was noted under days
+        to come, by a clock that was ahead, is not spent since.
         """
-        return await self._db.read(lambda connection: _spent(connection, viewer, since_ms, conversation), viewer)
+        span = since_ms, self._db.clock()
+        return await self._db.read(lambda connection: _spent(connection, viewer, span, conversation), viewer)
 
     async def erase(self, conversation: ConversationId, blobs: BlobStore, condition: Job[None] | None = None) -> None:
         """Erase a conversation for good, with the blobs that nothing else refers to. What was paid stays counted.
@@ -459,12 +462,13 @@ def _matching(connection: StoreConnection, viewer: Principal, part: str) -> list
 
 
 def _spent(
-    connection: StoreConnection, viewer: Principal, since_ms: int, conversation: ConversationId | None
+    connection: StoreConnection, viewer: Principal, span: tuple[int, int], conversation: ConversationId | None
 ) -> Spending:
     theirs, values = visible_to(viewer, "principal")
+    since, now = span
     sums = "SELECT coalesce(sum(cost), 0), coalesce(sum(input + output), 0), coalesce(sum(unpriced), 0)"
     if conversation is not None:
         one = f"{sums} FROM spending_in_days WHERE conversation = ? AND day >= ? AND {theirs}"
-        return Spending(*connection.execute(one, (conversation, day_of(since_ms), *values)).fetchone())
-    every = f"{sums} FROM spending_days WHERE day >= ? AND {theirs}"
-    return Spending(*connection.execute(every, (day_of(since_ms), *values)).fetchone())
+        return Spending(*connection.execute(one, (conversation, day_of(since), *values)).fetchone())
+    every = f"{sums} FROM spending_days WHERE day >= ? AND day <= ? AND {theirs}"
+    return Spending(*connection.execute(every, (day_of(since), last_day(now), *values)).fetchone())

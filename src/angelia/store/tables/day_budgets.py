@@ -8,7 +8,7 @@ ends with its lease.
 
 from msgspec import Struct
 
-from angelia.core.days import day_of
+from angelia.core.days import day_of, last_day
 from angelia.core.principal import Principal
 from angelia.store.log import lease as leases
 from angelia.store.log.lease import Lease
@@ -62,7 +62,8 @@ class DayBudgets:
             connection.execute(put, (0, lease.conversation, lease.epoch))
             in_reach: CapInReach | None = None
             for budget in budgets:
-                spent, aside = cost_since(connection, budget.of, since), self._aside(connection, budget.of)
+                spent = cost_since(connection, budget.of, since, self._db.clock())
+                aside = self._aside(connection, budget.of)
                 if spent >= budget.most:
                     return CapReached(budget, spent)
                 if in_reach is None and spent + aside >= budget.most:
@@ -75,7 +76,7 @@ class DayBudgets:
 
     async def cost(self, budget: DayBudget, since: int) -> int:
         """What they have cost since the day of a moment, millionths of a US dollar."""
-        return await self._db.read(lambda connection: cost_since(connection, budget.of, since))
+        return await self._db.read(lambda connection: cost_since(connection, budget.of, since, self._db.clock()))
 
     def _aside(self, connection: StoreConnection, of: tuple[Principal, ...]) -> int:
         theirs, values = _of(of, "c.owner")
@@ -88,11 +89,12 @@ class DayBudgets:
         return sum(most for (most, *_), is_held in zip(rows, held, strict=True) if is_held)
 
 
-def cost_since(connection: StoreConnection, of: tuple[Principal, ...], since: int) -> int:
+def cost_since(connection: StoreConnection, of: tuple[Principal, ...], since: int, now: int) -> int:
     """What they have cost together since the day of a moment, in erased conversations too, within a job."""
     theirs, values = _of(of, "principal")
-    query = f"SELECT coalesce(sum(cost), 0) FROM spending_days WHERE day >= ? AND {theirs}"  # noqa: S608 - fixed text
-    return int(connection.execute(query, (day_of(since), *values)).fetchone()[0])
+    days = f"day >= ? AND day <= ? AND {theirs}"
+    query = f"SELECT coalesce(sum(cost), 0) FROM spending_days WHERE {days}"  # noqa: S608 - fixed text
+    return int(connection.execute(query, (day_of(since), last_day(now), *values)).fetchone()[0])
 
 
 def _of(some: tuple[Principal, ...], column: str) -> tuple[str, tuple[str, ...]]:

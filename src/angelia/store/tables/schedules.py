@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from angelia.core import codec
+from angelia.core.days import last_day
 from angelia.core.entry import Scheduled, ScheduleState
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId
@@ -169,10 +170,11 @@ class Schedules:
     async def spent(self, schedule: ConversationId, since: int) -> int:
         """What its turns have cost since a moment, millionths of a US dollar; prices nobody knows add nothing."""
         query = (
-            "SELECT coalesce(sum(cost) FILTER (WHERE cost > 0), 0) FROM spending WHERE at >= ? AND conversation IN"
-            " (SELECT conversation FROM occurrences WHERE schedule = ?)"
+            "SELECT coalesce(sum(cost) FILTER (WHERE cost > 0), 0) FROM spending WHERE at >= ? AND at <= ?"
+            " AND conversation IN (SELECT conversation FROM occurrences WHERE schedule = ?)"
         )
-        return int(await self._db.read(lambda connection: connection.execute(query, (since, schedule)).fetchone()[0]))
+        values = since, last_day(self._db.clock()), schedule
+        return int(await self._db.read(lambda connection: connection.execute(query, values).fetchone()[0]))
 
 
 def _schedules(connection: StoreConnection, where: str, *values: str | int) -> list[StoredSchedule]:
