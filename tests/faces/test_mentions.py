@@ -1,6 +1,7 @@
 """Files that a message names by an @, and commands that a person types themselves."""
 
-from contextlib import AbstractAsyncContextManager
+import sqlite3
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 from subprocess import run
 
@@ -75,6 +76,21 @@ def test_a_file_is_found_by_some_letters_and_attached_when_the_message_goes(tmp_
             terminal.sees("Seven beds.")
             asked = str(requests(place)[0])
             assert "seven beds, one frost" in asked
+
+
+def test_what_is_typed_before_the_conversation_is_open_is_offered_its_files_then(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Seven beds.")]) as place:
+        (place.work / "harvest.csv").write_text("seven beds")
+        place.ask("How many beds?")
+        with closing(sqlite3.connect(place.home / "angelia.db", isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            with place.chat() as terminal:
+                terminal.sees("opening")
+                terminal.press("what is in @har")
+                terminal.comes_to_rest()
+                assert "exception" not in terminal.screen
+                other.execute("ROLLBACK")
+                terminal.sees("harvest.csv")
 
 
 def test_a_command_after_an_exclamation_mark_runs_at_once_and_is_read_with_the_next_message(tmp_path: Path) -> None:

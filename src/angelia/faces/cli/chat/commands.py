@@ -1,9 +1,10 @@
 """What the terminal lends to a command, and how it shows what a command comes to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from angelia.core import entry as e
 from angelia.core.counts import counted
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from angelia.faces.cli.chat.completion import Completions
     from angelia.service.conversation.session import Session
     from angelia.tools.mcp.served import ServedPrompt, ServedResource
+
+_Offered = TypeVar("_Offered")
 
 KEYS = (
     ("Enter", "send; while a turn runs, it is read at the next step"),
@@ -264,12 +267,19 @@ def completions(chat: "ChatApp") -> "Completions":
     def resources() -> "Mapping[str, ServedResource]":
         return chat.app.conversations.toolbox(chat.session).servers.known_resources if chat.ready.is_set() else {}
 
+    files = MentionableFiles(
+        lambda: chat.folder, lambda: nullcontext(chat.app.conversations.sandbox_of(chat.session)), resources
+    )
     return Completions(
         {f"/{name}": told for name, told in menu(CommandPlace.TERMINAL).items()},
-        chat.choices.of_commands(),
+        {name: partial(_once_opened, chat, choices) for name, choices in chat.choices.of_commands().items()},
         frozenset({"/file", "/image", "/export"}),
-        MentionableFiles(
-            lambda: chat.folder, lambda: nullcontext(chat.app.conversations.sandbox_of(chat.session)), resources
-        ).offered,
+        partial(_once_opened, chat, files.offered),
         prompts,
     )
+
+
+async def _once_opened(chat: "ChatApp", offered: Callable[[], Awaitable[_Offered]]) -> _Offered:
+    """What is offered, once there is a conversation: who types before that gets it then."""
+    await chat.opened.wait()
+    return await offered()

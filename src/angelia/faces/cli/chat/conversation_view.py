@@ -90,6 +90,8 @@ class ConversationView:
                 for entry in entries:
                     self.usage_meter.add(entry)
                     self._tell(entry)
+                if any(isinstance(entry.fact, e.TurnClosed) for entry in entries):
+                    self._put_plan()  # after the answer, which is delivered by the same commit
                 self._put_read()
                 self._ask_oldest()
             case _:
@@ -136,7 +138,6 @@ class ConversationView:
             case e.TurnClosed():
                 self._long = entry.at - self._began >= LONG_MS
                 self._turn_runs = bool(self._session.turn.opened)  # with what was queued
-                self._put_plan()
             case e.DeliveryQueued():
                 self._queued(entry.fact)
             case fact if not self._stands_elsewhere(fact):
