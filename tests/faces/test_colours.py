@@ -79,6 +79,13 @@ def test_marks_that_have_a_colour_are_said_in_words_too() -> None:
         assert all(len(mark.strip()) == 1 for mark in marks)
 
 
+def test_of_a_question_only_what_is_asked_is_bold() -> None:
+    title = "Run a command that is longer than sixty columns, so that it goes on below?"
+    shown = PAINT.line(TranscriptLine(Tone.QUESTION, f"{title}\n  │ reach: network\n  1  yes, once"))
+    bold = [text for codes, text in coloured(shown) if codes == {1}]
+    assert " ".join(bold).split() == ["?", *title.split()]
+
+
 def test_rows_of_a_reply_are_as_wide_as_the_window() -> None:
     text = "some words that are wrapped and wrapped again\n\n- and an item that is quite long too, for its part\n"
     for columns in (20, 50, 110):

@@ -23,7 +23,7 @@ _MARKS: dict[Tone, tuple[str, str, str]] = {
     Tone.TABLE: ("  ", colours.TEXT, colours.TEXT),
     Tone.WARNING: ("! ", colours.WARNS, colours.TEXT),
 }
-"""Mark, its colour and the text's."""
+"""Mark, its colour and the text's; of a question, its first line's."""
 
 _WORDS: dict[Tone, str] = {
     Tone.PERSON: "You: ",
@@ -93,10 +93,13 @@ class Paint:
                 return self._rows(self.style(_OUTPUT, colours.QUIET), [self.style(row, "") for row in rows])
             case tone:
                 mark, colour, style = _MARKS[tone]
-                lines = _shown(line.text).splitlines() or [""]
-                first, *more = (row for one in lines for row in self._broken(one, len(mark)))
-                head = self.style(mark, colour) + self.style(first, style)
-                return self._rows("", [Painted(head), *(Painted("  " + self.style(row, style)) for row in more)])
+                title, *below = _shown(line.text).splitlines() or [""]
+                lower = colours.TEXT if tone is Tone.QUESTION else style
+                rows = [self.style(row, style) for row in self._broken(title, len(mark))]
+                rows += [self.style(row, lower) for one in below for row in self._broken(one, len(mark))]
+                first, *more = rows
+                head = self.style(mark, colour) + first
+                return self._rows("", [Painted(head), *(Painted(f"  {row}") for row in more)])
 
     def _broken(self, line: str, margin: int) -> list[str]:
         return broken(line, max(self.columns - margin, 20)) if self.renders else [line]
