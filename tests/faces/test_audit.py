@@ -79,6 +79,22 @@ def test_what_was_done_to_the_home_is_told_whoever_changed_its_files_and_without
     assert {one["by"] for one in found} == {"owner"}
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("grants", "revoke", "99"),
+        ("web", "keys", "remove", "ide"),
+        ("pair", "forget", "telegram", "815"),
+        ("people", "role", "telegram:815", "member"),
+        ("delete", "nosuch", "--yes-really"),
+    ],
+)
+def test_what_could_not_be_done_is_not_told_as_done(words: tuple[str, ...], place: Place) -> None:
+    before = told(place)
+    assert place.run(*words).code != 0
+    assert told(place) == before
+
+
 def test_who_made_and_changed_a_schedule_is_told(place: Place) -> None:
     added = place.run("schedule", "add", "every day at 8:00", "Water the beds.")
     assert added.code == 0, added.err

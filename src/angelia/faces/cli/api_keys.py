@@ -113,8 +113,10 @@ async def _remove_key(name: str, given: dict[str, Any]) -> int:
 
     app = await open_app(given)
     try:
+        keys = ApiKeys(app.key_value, app.clock)
+        await keys.require(name)
         await app.audit.record(AdminAct.API_KEY_REMOVED, OWNER, name)
-        await ApiKeys(app.key_value, app.clock).remove(name)
+        await keys.remove(name)
     finally:
         await app.close()
     echo(f"The key {name} opens nothing any more.", err=True)

@@ -184,8 +184,10 @@ async def _erased(app: App, who: Principal) -> int:
         from angelia.faces.web.api_keys import ApiKeys  # the page's parts, for whom a program was let in by a key
 
         with suppress(NotFound):
+            keys = ApiKeys(app.key_value, app.clock)
+            await keys.require(who.id)
             await app.audit.record(AdminAct.API_KEY_REMOVED, OWNER)
-            await ApiKeys(app.key_value, app.clock).remove(who.id)
+            await keys.remove(who.id)
     echo(f"{who} is erased: {_counted(receipt.counts)}. The receipt stays: angelia people")
     for sentence in left:
         echo(sentence, err=True)

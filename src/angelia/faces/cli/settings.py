@@ -167,6 +167,7 @@ def _row(grant: Grant) -> tuple[str, ...]:
 
 async def _revoke(number: int, given: dict[str, Any]) -> int:
     app = await open_app(given)
+    await app.grants.require(OWNER, number)
     await app.audit.record(AdminAct.GRANT_REVOKED, OWNER, str(number))
     await app.grants.revoke(OWNER, number)
     echo(f"Grant {number} is taken back.", err=True)

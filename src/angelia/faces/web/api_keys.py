@@ -95,17 +95,23 @@ class ApiKeys:
         found = [msgspec.json.decode(kept, type=ApiKey) for _, kept in await self._key_value.all(_PREFIX)]
         return sorted(found, key=lambda key: key.name)
 
+    async def require(self, name: str) -> None:
+        """Raises NotFound where there is none of this name."""
+        if not await self._stored(name):
+            raise NotFound(f"There is no key {name[:60]!r}.", then="`angelia web keys` lists them.")
+
     async def remove(self, name: str) -> None:
         """It opens nothing from now on, and neither does another of its name, which a home may have from before.
 
         Raises:
             NotFound: there is none of this name.
         """
-        ended = [stored for stored, kept in await self._key_value.all(_PREFIX) if _named(kept) == name]
-        for stored in ended:
+        await self.require(name)
+        for stored in await self._stored(name):
             await self._key_value.forget(stored)
-        if not ended:
-            raise NotFound(f"There is no key {name[:60]!r}.", then="`angelia web keys` lists them.")
+
+    async def _stored(self, name: str) -> tuple[str, ...]:
+        return tuple(stored for stored, kept in await self._key_value.all(_PREFIX) if _named(kept) == name)
 
     async def known(self, secret: str) -> ApiKey | None:
         """The key that a program sent; None if it is none."""

@@ -16,7 +16,7 @@ _BY_ADMINS = (PersonRole.MEMBER, PersonRole.GUEST)
 
 
 class Admission:
-    """Who may speak in a home. Each act stands in the audit log before it is done."""
+    """Who may speak in a home. Each act stands in the audit log before it is done, and what is refused does not."""
 
     def __init__(self, people: Mapping[str, PersonSettings], pairings: Pairings, audit: Audit) -> None:
         self.pairings, self.roles = pairings, Roles(people, pairings)
@@ -41,12 +41,14 @@ class Admission:
         Raises:
             NotFound: nobody of this id waits, or the code has expired.
         """
-        await self._audit.record(AdminAct.LET_IN, OWNER, f"as {PersonRole.GUEST}", who)
+        if any(one.principal == who for one in await self.pairings.waiting(OWNER)):
+            await self._audit.record(AdminAct.LET_IN, OWNER, f"as {PersonRole.GUEST}", who)
         return await self.pairings.approve_person(who, by=OWNER)
 
     async def shut_out(self, who: Principal) -> bool:
         """Let somebody in no longer; False if they were not."""
-        await self._audit.record(AdminAct.SHUT_OUT, OWNER, person=who)
+        if await self.pairings.knows(who):
+            await self._audit.record(AdminAct.SHUT_OUT, OWNER, person=who)
         return await self.pairings.forget(who)
 
     async def change(self, who: Principal, role: PersonRole) -> None:
@@ -61,12 +63,13 @@ class Admission:
                 f"The settings say that {who} is {an(already)}, which counts.",
                 then=f'Change `role` in [people."{who}"] of config.toml, or take it out there.',
             )
-        await self._audit.record(AdminAct.ROLE_CHANGED, OWNER, f"is {role}", who)
-        if not await self.pairings.change(who, role):
+        if who.id not in await self.pairings.roles(who.door):
             raise NotFound(
                 f"{who} was not let in with a code.",
                 then=f'`angelia pair` lists those who were. In the settings: [people."{who}"] role = "{role}"',
             )
+        await self._audit.record(AdminAct.ROLE_CHANGED, OWNER, f"is {role}", who)
+        await self.pairings.change(who, role)
 
 
 def an(role: PersonRole) -> str:

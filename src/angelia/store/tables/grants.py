@@ -55,6 +55,11 @@ class Grants:
         where, now = f"{theirs} AND (until = 0 OR until > ?)", self._db.clock()
         return await self._db.read(lambda connection: _grants(connection, where, (*values, now)), viewer)
 
+    async def require(self, viewer: Principal, number: int) -> None:
+        """Raises NotFound where no grant that holds and that they may see has this id."""
+        if all(one.id != number for one in await self.list(viewer)):
+            raise _no_grant(number)
+
     async def revoke(self, viewer: Principal, number: int) -> None:
         """Take a grant back.
 
@@ -68,7 +73,11 @@ class Grants:
             )
         )
         if not gone:
-            raise NotFound(f"There is no grant {number}.", then="`angelia grants` lists them.")
+            raise _no_grant(number)
+
+
+def _no_grant(number: int) -> NotFound:
+    return NotFound(f"There is no grant {number}.", then="`angelia grants` lists them.")
 
 
 def grant(connection: StoreConnection, conversation: ConversationId, entry: Entry) -> None:

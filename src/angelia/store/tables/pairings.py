@@ -133,6 +133,10 @@ class Pairings:
         found = await self._db.write(lambda connection: _approve(connection, "principal = ?", str(who), done))
         return _or_nobody(found)
 
+    async def knows(self, who: Principal) -> bool:
+        """Whether somebody was let in, or asked to be."""
+        return bool(await self._db.read(lambda connection: _paired(connection, "principal = ?", (str(who),))))
+
     async def forget(self, who: Principal) -> bool:
         """Let somebody in no longer; False if they were not."""
         gone = await self._db.write(

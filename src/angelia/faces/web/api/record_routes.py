@@ -225,6 +225,7 @@ class RecordRoutes:
         number = request.found["number"]
         if not number.isdecimal() or len(number) > 9:
             raise NotFound("There is no such permission.")
+        await self._app.grants.require(OWNER, int(number))
         await self._app.audit.record(e.AdminAct.GRANT_REVOKED, OWNER, number)
         await self._app.grants.revoke(OWNER, int(number))
         return json_response({})
