@@ -28,16 +28,13 @@ async def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (temporary := tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     (tmp_path / "said.ogg").write_bytes(b"what somebody said")
-    begun, over = tmp_path / "begun", tmp_path / "over"
-    os.mkfifo(begun)
-    os.mkfifo(over)
-    line = f"echo > {begun}; cat {over}; : {{file}}"
+    os.mkfifo(begun := tmp_path / "begun")
+    line = f"echo > {begun}; sleep 1000; : {{file}}"
     words = (sys.executable, "-P", "-c", LISTEN, line, str(tmp_path / "said.ogg"))
     process = await asyncio.create_subprocess_exec(*words, env={**os.environ, "TMPDIR": str(temporary)})
     await asyncio.to_thread(begun.read_text)
     process.kill()
     await process.wait()
-    os.close(os.open(over, os.O_WRONLY))  # what it had begun ends by itself
     [folder] = temporary.iterdir()
     assert (folder / "recording.ogg").read_bytes() == b"what somebody said"
     return temporary

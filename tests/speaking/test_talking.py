@@ -4,7 +4,6 @@ import asyncio
 import os
 import select
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -106,7 +105,8 @@ transcriber = "command:test -s {file} && echo What time is it?"
 def talking(folder: Path, *steps: Step, settings: str = SETTINGS) -> Iterator[tuple[Terminal, Callable[[], list[str]]]]:
     """A terminal on a machine with microphone and loudspeaker, and what was heard of the latter."""
     programs, heard = folder / "programs", folder / "heard"
-    programs.mkdir()
+    for made in (programs, folder / "temporary"):
+        made.mkdir()
     for name, script in (("arecord", RECORDER), ("pw-play", PLAYER)):
         (programs / name).write_text(script)
         (programs / name).chmod(0o755)
@@ -116,6 +116,7 @@ def talking(folder: Path, *steps: Step, settings: str = SETTINGS) -> Iterator[tu
         "SAMPLE": str(folder / "said.wav"),
         "NUMBER": str(folder / "number"),
         "HEARD": str(heard),
+        "TMPDIR": str(folder / "temporary"),
     }
     with serving(folder, list(steps)) as place:
         place.home.mkdir(exist_ok=True)
@@ -186,7 +187,6 @@ async def test_what_was_paid_for_a_sentence_is_booked_before_it_is_heard(tmp_pat
 
 
 def test_neither_microphone_nor_recording_is_left_by_who_was_killed(tmp_path: Path) -> None:
-    before = recordings()
     with talking(tmp_path, say("Never.")) as (terminal, _):
         terminal.sees("/help")
         terminal.types("/talk")
@@ -196,12 +196,7 @@ def test_neither_microphone_nor_recording_is_left_by_who_was_killed(tmp_path: Pa
         assert is_alive(int(number.read_text()))
         terminal.kill()
         ends(int(number.read_text()))
-    assert recordings() == before
-
-
-def recordings() -> set[Path]:
-    """What lies of ours where temporary files do."""
-    return set(Path(tempfile.gettempdir()).glob("*sound*/*.wav"))
+    assert not list((tmp_path / "temporary").rglob("*.wav"))
 
 
 def ends(number: int) -> None:

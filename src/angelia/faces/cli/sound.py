@@ -1,7 +1,6 @@
 """The sound of this machine: programs that are found here record what is said and play what is to be heard."""
 
 import asyncio
-import os
 import shutil
 import signal
 import tempfile
@@ -15,7 +14,9 @@ from msgspec import Struct
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 from angelia.deadline import within
+from angelia.held_folder import HeldFolder
 from angelia.models.program import begun, run_program
+from angelia.tied_program import TiedProgram
 
 FILE = "{file}"
 """Stands for the path of the sound in the lines of players."""
@@ -89,8 +90,8 @@ async def play(wav: bytes) -> None:
         ProgramFailed: it failed, with the last line that it complained with.
     """
     line = _PLAYS.found()
-    with tempfile.TemporaryDirectory(prefix="angelia-sound-") as folder:
-        path = Path(folder) / "sound.wav"
+    with HeldFolder() as folder:
+        path = folder / "sound.wav"
         await asyncio.to_thread(path.write_bytes, wav)
         await run_program(_filled(line, path), b"", "plays")
 
@@ -101,14 +102,14 @@ class SoundRecording:
     def __init__(self) -> None:
         self._line = _RECORDS.found()
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `forget` closes it
-        self._process: asyncio.subprocess.Process | None = None
+        self._program: TiedProgram | None = None
         self._taking: asyncio.Task[bytes] | None = None
         self._bytes = 0
 
     async def begin(self) -> None:
         """Listen from here on."""
-        self._process = await begun(self._line)
-        self._taking = asyncio.create_task(self._take(self._process))
+        self._program = await begun(self._line)
+        self._taking = asyncio.create_task(self._take(self._program.process))
 
     async def end(self) -> AsyncIterator[bytes]:
         """Listen no more; a WAV file, which can be read until `forget`.
@@ -116,17 +117,18 @@ class SoundRecording:
         Raises:
             NoSound: nothing was recorded; says what the program complained of.
         """
-        process, taking = self._process, self._taking
-        assert process is not None
+        program, taking = self._program, self._taking
+        assert program is not None
         assert taking is not None
         with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGINT)
+            program.process.send_signal(signal.SIGINT)
         try:
             complaint = await within(_ENDS_S, asyncio.shield(taking))
         except TimeoutError:
-            _kill(process)
+            program.kill()
             complaint = await taking
-        await process.wait()
+        await program.process.wait()
+        program.let_go()
         if not self._bytes:
             last = clean(complaint.decode(errors="replace")).strip().rpartition("\n")[2]
             why = one_line(last, 300) or "It wrote no sound."
@@ -135,13 +137,13 @@ class SoundRecording:
 
     async def forget(self) -> None:
         """Stop it, and take the file away. Idempotent."""
-        process, taking = self._process, self._taking
-        if process and process.returncode is None:
-            _kill(process)
+        program, taking = self._program, self._taking
+        if program:
+            program.kill()
         if taking:
             await taking
-        if process:
-            await process.wait()
+        if program:
+            await program.process.wait()
         self._file.close()
 
     async def _pieces(self) -> AsyncIterator[bytes]:
@@ -164,11 +166,6 @@ class SoundRecording:
                 self._bytes += len(data)
                 file.writeframesraw(data)
         return await complaining
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _filled(line: Sequence[str], path: Path) -> tuple[str, ...]:

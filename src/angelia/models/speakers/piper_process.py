@@ -4,15 +4,13 @@ It has 260 MB while it is loaded and is written in C, so it lives apart: what it
 """
 
 import asyncio
-import os
-import signal
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 from angelia.models.program import begun
+from angelia.tied_program import TiedProgram
 
 KEPT_S = 300.0
 """Seconds for which a voice stays loaded after it spoke: as long as people pause in a conversation."""
@@ -34,7 +32,7 @@ class PiperProcess:
     def __init__(self, kept_s: float = KEPT_S) -> None:
         self._kept_s = kept_s
         self._voice = Path()
-        self._process: asyncio.subprocess.Process | None = None
+        self._program: TiedProgram | None = None
         self._one = asyncio.Lock()
         self._ending: asyncio.TimerHandle | None = None
 
@@ -47,7 +45,7 @@ class PiperProcess:
     @property
     def loaded(self) -> bool:
         """Whether a voice is in memory."""
-        return self._process is not None and self._process.returncode is None
+        return self._program is not None and self._program.process.returncode is None
 
     async def speak(self, text: str) -> bytes:
         """A text on one line as WAV.
@@ -58,7 +56,8 @@ class PiperProcess:
         async with self._one:
             if self._ending:
                 self._ending.cancel()
-            process = self._process if self.loaded and self._process else await self._started()
+            program = self._program if self.loaded and self._program else await self._started()
+            process = program.process
             try:
                 async with asyncio.timeout(_PATIENCE_S):
                     good, answer = await _answered(process, text)
@@ -81,24 +80,24 @@ class PiperProcess:
 
     async def close(self) -> None:
         """End it. Idempotent."""
-        process = self._process
+        program = self._program
         self._end()
-        if process:
-            await process.wait()
+        if program:
+            await program.process.wait()
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    async def _started(self) -> TiedProgram:
+        self._end()
         worker = (sys.executable, "-P", "-m", "angelia.models.speakers.piper_worker", str(self._voice))
-        self._process = await begun(worker)
-        return self._process
+        self._program = await begun(worker)
+        return self._program
 
     def _end(self) -> None:
         if self._ending:
             self._ending.cancel()
             self._ending = None
-        process, self._process = self._process, None
-        if process and process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+        program, self._program = self._program, None
+        if program:
+            program.kill()
 
 
 async def _answered(process: asyncio.subprocess.Process, text: str) -> tuple[bool, bytes]:

@@ -7,18 +7,18 @@ never opened as ours, no hook, filter or driver is configured, and what `.gitatt
 
 import asyncio
 import os
-import signal
-from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.cancellation import cancel_and_wait
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 from angelia.path_queries import exists, is_file
 from angelia.sandboxes.shared.private_folders import make_private
+from angelia.tied_program import TiedProgram
 
 _SECONDS = 600.0
 """One Git program has; the largest folder that is taken needs some tens."""
@@ -159,6 +159,8 @@ class Snapshots:
     # -- programs -----------------------------------------------------------------------------------------------------
 
     async def _begin(self) -> None:
+        for left in self.folder.glob("index*.lock"):  # by one that was killed: there is one at a time, and ends with us
+            left.unlink()
         if not exists(self.folder / "HEAD"):
             make_private(self.folder, exist_ok=True)
             plain = ("--quiet", "--bare", "--template=", "--object-format=sha1")
@@ -180,50 +182,42 @@ class Snapshots:
         return named | ({"GIT_INDEX_FILE": str(index)} if index else {})
 
     async def _stream(self, *words: str) -> AsyncIterator[bytes]:
-        process = await _started(words, self.folder, self._named(self.folder, None))
+        program = await _started(words, self.folder, self._named(self.folder, None))
+        process = program.process
+        assert process.stdout
+        assert process.stderr
+        saying = asyncio.create_task(process.stderr.read(_CHUNK))
         try:
-            assert process.stdout
-            assert process.stderr
-            saying = asyncio.create_task(process.stderr.read(_CHUNK))
             async with asyncio.timeout(_SECONDS):
                 while piece := await process.stdout.read(_CHUNK):
                     yield piece
                 if await process.wait():
                     raise _failure(words, await saying)
         finally:
-            await _ended(process)
+            await cancel_and_wait(saying)
+            await program.end()
 
 
 async def _run(words: Sequence[str], folder: Path, named: Mapping[str, str], told: bytes = b"") -> bytes:
-    process = await _started(words, folder, named)
+    program = await _started(words, folder, named)
     try:
         async with asyncio.timeout(_SECONDS):
-            said, errors = await process.communicate(told)
+            said, errors = await program.process.communicate(told)
     except TimeoutError:
         raise GitFailed(f"git {words[0]} was not done after {_SECONDS:.0f} seconds.") from None
     finally:
-        await _ended(process)
-    if process.returncode:
+        await program.end()
+    if program.process.returncode:
         raise _failure(words, errors)
     return said
 
 
-async def _started(words: Sequence[str], folder: Path, named: Mapping[str, str]) -> asyncio.subprocess.Process:
+async def _started(words: Sequence[str], folder: Path, named: Mapping[str, str]) -> TiedProgram:
     env = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **named}
     try:
-        return await asyncio.create_subprocess_exec(
-            *("git", *_SETTINGS, *words), cwd=folder, env=env, stdin=PIPE, stdout=PIPE, stderr=PIPE,
-            start_new_session=True,
-        )  # fmt: skip
+        return await TiedProgram.begin(("git", *_SETTINGS, *words), folder, env)
     except OSError as error:
         raise GitFailed(f"Git could not be started: {error.strerror}.", then="Install git.") from error
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
 
 
 def _failure(words: Sequence[str], errors: bytes) -> GitFailed:

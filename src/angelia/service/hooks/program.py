@@ -1,14 +1,13 @@
 """Runs a hook's program: JSON on its standard input, whatever it writes back, and nothing of it left behind."""
 
 import asyncio
-import os
-import signal
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process
 from contextlib import suppress
 from pathlib import Path
 
 from angelia.core.errors import AngeliaError
 from angelia.service.hooks.answers import MOST, ProgramEnd
+from angelia.tied_program import SHELL, TiedProgram
 
 
 class HookBroke(AngeliaError):
@@ -17,26 +16,23 @@ class HookBroke(AngeliaError):
 
 async def run_hook(command: str, told: bytes, seconds: float, folder: Path) -> ProgramEnd:
     """What came of it. It is the person's own program, on this machine and outside of every sandbox, as a key command
-    is; at its time-out, and when this is cancelled, its whole process group is killed.
+    is; at its time-out, when this is cancelled and when we are killed, its whole process group is killed.
 
     Raises:
         HookBroke: it cannot be started, took too long, or wrote too much.
     """
     try:
-        process = await asyncio.create_subprocess_shell(
-            command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=folder, start_new_session=True
-        )
+        program = await TiedProgram.begin((*SHELL, command), folder)
     except OSError as error:
         raise HookBroke(f"it cannot be started: {error.strerror}") from error
     try:
         async with asyncio.timeout(seconds):
-            return await _talk(process, told)
+            return await _talk(program.process, told)
     except TimeoutError:
         raise HookBroke(f"it was not done after {seconds:g} s") from None
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        program.kill()
+        await program.process.wait()
 
 
 async def _talk(process: Process, told: bytes) -> ProgramEnd:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from angelia.core.errors import AngeliaError, fault_words
+from angelia.tied_program import TiedProgram
 
 PACKAGES = {"@whiskeysockets/baileys": "7.0.0-rc14", "qrcode-terminal": "0.12.0"}
 """Pinned: the bridge was written against these types; earlier ones need Git, too."""
@@ -30,24 +31,19 @@ async def install(modules: Path, npm: str = "npm") -> None:
     manifest = {"private": True, "name": "angelia-whatsapp-bridge", "dependencies": PACKAGES}
     (modules / "package.json").write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
     words = ("install", "--no-audit", "--no-fund", "--omit=dev", "--omit=optional")
-    pipe = asyncio.subprocess.PIPE
     try:
-        process = await asyncio.create_subprocess_exec(
-            npm, *words, cwd=modules, stdout=pipe, stderr=asyncio.subprocess.STDOUT
-        )
+        program = await TiedProgram.begin((npm, *words), modules, errors=asyncio.subprocess.STDOUT)
     except OSError as error:
         raise CannotInstall(
             f"npm cannot be started: {fault_words(error)}.", then="Install Node 20 or newer, with npm."
         ) from error
     try:
-        said, _ = await process.communicate()
+        said, _ = await program.process.communicate()
     finally:
-        if process.returncode is None:  # whoever waits for it has gone
-            process.kill()
-            await process.wait()
-    if process.returncode or not is_installed(modules):
+        await program.end()  # whoever waits for it may have gone
+    if program.process.returncode or not is_installed(modules):
         raise CannotInstall(
-            f"npm could not install the WhatsApp bridge (exit status {process.returncode}).",
+            f"npm could not install the WhatsApp bridge (exit status {program.process.returncode}).",
             f"It says: {_reason(said.decode(errors='replace'))}",
             f"Try again; by hand: npm install in {modules}.",
         )
