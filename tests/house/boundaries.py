@@ -197,6 +197,16 @@ def begun_anywhere(source: Source) -> Found:
             yield source.place, f"{source.at(call)} {name}"
 
 
+LASTING = re.compile(r"(tempfile\.)?(TemporaryDirectory|mkdtemp|NamedTemporaryFile|mkstemp)")
+
+
+def lasting_temporary(source: Source) -> Found:
+    """A temporary file or folder that has a name, and so stays where whoever made it is killed."""
+    for name, call in calls(source.tree):
+        if LASTING.fullmatch(name):
+            yield source.place, f"{source.at(call)} {name}"
+
+
 def opening(source: Source) -> Found:
     """Whatever opens a database."""
     yield from ((source.place, source.at(call)) for name, call in calls(source.tree) if name == "sqlite3.connect")
@@ -433,6 +443,19 @@ RULES = [
             "channels/whatsapp/bridge/process.py": "the bridge is a process of Node, which ends with its input",
             "faces/cli/other_programs.py": "services, updates: what a person would type is run for them",
             "testing/": "the kit runs servers and whole programs",
+        },
+    ),
+    Rule(
+        "what is temporary goes also if its maker is killed",
+        OURS,
+        lasting_temporary,
+        "Use `HeldFolder`, which the next one or the daily upkeep takes away, or a file without a name.",
+        ("src/angelia/faces/x.py", "import tempfile\nwith tempfile.TemporaryDirectory() as folder: ..."),
+        {
+            "held_folder.py": "it is the one",
+            "service/settings/private_file.py": "beside what it takes the place of",
+            "sandboxes/undo/supervision.py": "in a folder of ours, from which goes what is old",
+            "testing/": "the kit leaves folders of tests to look at",
         },
     ),
     Rule(

@@ -6,7 +6,6 @@ The model that answers is ours to choose (`-S model=local:qwen2.5-coder-1.5b`), 
 import asyncio
 import base64
 import mimetypes
-import tempfile
 from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,6 +39,7 @@ from angelia.evals.sandbox_files import bring, take_back
 from angelia.faces.python.agent import Agent
 from angelia.faces.python.answers import Answer, NotAnswered
 from angelia.faces.python.conversation import Conversation
+from angelia.held_folder import HeldFolder
 from angelia.service.trajectories.trajectory import StepSource, TrajectoryStep, call_arguments
 
 
@@ -54,8 +54,8 @@ def angelia(model: str = "", home: str = "", settings: dict[str, Any] | None = N
     """
 
     async def work(state: AgentState) -> AgentState:
-        with tempfile.TemporaryDirectory(prefix="angelia-inspect-") as folder:
-            workspace, given = Path(folder) / "workspace", Path(folder) / "given"
+        with HeldFolder() as folder:
+            workspace, given = folder / "workspace", folder / "given"
             workspace.mkdir()
             given.mkdir()
             question, files = _asked(state.messages, given)

@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from angelia.faces.cli.progress import working
 from angelia.faces.cli.versions import Version, Versions, wheel_at
 from angelia.faces.gateway.units import ServiceUnit, installed_unit
 from angelia.faces.words.output import echo
+from angelia.held_folder import HeldFolder
 from angelia.installation import Installation, InstallWay, installation
 from angelia.service.backups.backup import BackupPlan, back_up
 from angelia.service.backups.restore import restore
@@ -99,8 +99,8 @@ def _tried(backup: Path, before: Version, after: Version, number: str) -> None:
 
 
 def _trial(backup: Path, version: Version) -> Trial:
-    with tempfile.TemporaryDirectory(prefix="angelia-trial-") as folder:
-        home = Path(folder) / "home"
+    with HeldFolder() as folder:
+        home = folder / "home"
         asyncio.run(restore(backup, home, "", TerminalSteps()))
         doctor = version.try_on(home, "doctor", "--offline")  # it opens the store, and so migrates it
         store = version.try_on(home, "store", "verify")

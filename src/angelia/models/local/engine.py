@@ -5,7 +5,6 @@ import hashlib
 import logging
 import secrets
 import shutil
-import tempfile
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from msgspec import Struct
 
 from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
+from angelia.held_folder import HeldFolder
 from angelia.models.local.cores import cores
 from angelia.models.local.runtime import load_runtime
 
@@ -156,7 +156,7 @@ def _load(model: LocalModel, beginnings: Beginnings) -> Any:
     params.n_threads_http = 1
     key = secrets.token_urlsafe(32)
     params.api_keys = [key]
-    with tempfile.TemporaryDirectory(prefix="angelia-") as folder:
+    with HeldFolder() as folder:
         params.hostnames = [f"{folder}/closed.sock"]
         params.slot_save_path = f"{folder}/"
         try:
@@ -164,7 +164,7 @@ def _load(model: LocalModel, beginnings: Beginnings) -> Any:
         except RuntimeError as error:
             said = f"{model.weights} cannot be loaded: it is damaged, or of a kind that this llama.cpp does not know."
             raise ModelError(Failure(FailureKind.UNKNOWN_MODEL, said=said)) from error
-        _read(server, model, beginnings, Path(folder), key)
+        _read(server, model, beginnings, folder, key)
     return server
 
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import get_args, get_type_hints
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from angelia.channels.port import AccountIdentity, Channel, ChannelContext, HasI
 from angelia.channels.registry import find_channel, open_channel, read_settings
 from angelia.channels.settings import ChannelSettings, Secret
 from angelia.core.ids import wall_clock
+from angelia.held_folder import HeldFolder
 from angelia.service.chats.open_channel import OpenChannel
 from angelia.service.settings.config_file import ConfigFile
 from angelia.service.settings.private_file import write_private
@@ -99,8 +99,8 @@ async def tried(draft: ChannelDraft) -> AccountIdentity | None:
         kept[key] = value
 
     section = {**draft.known, **draft.section, **{name: {"env": name} for name in draft.secrets}}
-    with TemporaryDirectory() as folder:
-        context = ChannelContext(draft.door, Path(folder), wall_clock, secret, recall, remember, lambda _: None, {})
+    with HeldFolder() as folder:
+        context = ChannelContext(draft.door, folder, wall_clock, secret, recall, remember, lambda _: None, {})
         return await identity(open_channel(draft.door, section, context))
 
 

@@ -1,13 +1,12 @@
 """Looks at the sandboxes that are configured by name: containers and other machines, each by one command."""
 
 import asyncio
-import tempfile
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 from angelia.core.errors import AngeliaError
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
+from angelia.held_folder import HeldFolder
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.port import Command, Reach
@@ -94,8 +93,8 @@ async def _is_in_docker(image: str, at: Chosen) -> bool:
 
 
 async def _said(app: App, name: str) -> str:
-    with tempfile.TemporaryDirectory(prefix="angelia-doctor-") as folder:
-        async with app.places.visited(name, Path(folder), lambda _: None) as (there, _):
+    with HeldFolder() as folder:
+        async with app.places.visited(name, folder, lambda _: None) as (there, _):
             reach = Reach.CONFINED if (await there.describe()).confined else Reach.OUTSIDE
             running = await there.start(Command(argv=("echo", "it runs"), seconds=SECONDS, reach=reach))
             output = b"".join([chunk async for chunk in running.output()])

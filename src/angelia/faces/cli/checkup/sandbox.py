@@ -2,11 +2,10 @@
 
 import asyncio
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
+from angelia.held_folder import HeldFolder
 from angelia.sandboxes.local.command_groups import GROUPS, memory_of
 from angelia.sandboxes.local.confinement import Unconfined
 from angelia.sandboxes.local.resource_limits import MB, LocalSettings
@@ -22,8 +21,8 @@ SECONDS = 10.0
 async def look_at_sandbox(app: App) -> AsyncIterator[CheckResult]:
     """Confinement, a command, the network."""
     setting = app.loaded.config.sandbox.confine
-    with tempfile.TemporaryDirectory(prefix="angelia-doctor-") as folder:
-        sandbox = LocalSandbox(Path(folder), home=app.loaded.home, state=app.running, confine=setting)
+    with HeldFolder() as folder:
+        sandbox = LocalSandbox(folder, home=app.loaded.home, state=app.running, confine=setting)
         try:
             match sandbox.confinement():
                 case Unconfined(why=why) if setting == "off":

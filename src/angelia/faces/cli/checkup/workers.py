@@ -1,12 +1,11 @@
 """Greets each helper that is another agent, and each known agent that is installed, in the sandbox it would work in."""
 
 import shutil
-import tempfile
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 from angelia.core.errors import AngeliaError
 from angelia.faces.cli.checkup.check_result import CheckResult, CheckState, absent, broken, well
+from angelia.held_folder import HeldFolder
 from angelia.service.app import App
 from angelia.service.delegation.settings import ChildPreset
 from angelia.service.delegation.workers import worker_of, works_elsewhere
@@ -52,9 +51,9 @@ async def _greeted(app: App, name: str, preset: ChildPreset) -> CheckResult:
 
     named, about = worker_of(name, preset), f"helper {name}"
     program = program_of(name, named, preset, app.secret_refs)
-    with tempfile.TemporaryDirectory(prefix="angelia-doctor-") as folder:
+    with HeldFolder() as folder:
         confine = app.loaded.config.sandbox.confine
-        sandbox = LocalSandbox(Path(folder), home=app.loaded.home, state=app.running, confine=confine)
+        sandbox = LocalSandbox(folder, home=app.loaded.home, state=app.running, confine=confine)
         try:
             reach = await reach_here(sandbox, program.reach)
             answers, said = await greeted(await sandbox.start(await program.command("", "", reach)))
