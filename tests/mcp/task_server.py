@@ -1,7 +1,9 @@
 """A server of the Model Context Protocol that takes calls on as tasks, in the words of 2026-07-28 or of 2025-11-25.
 
 `python task_server.py FOLDER [VERSION]`: `FOLDER/state` is what a task says of itself, in JSON, and working where
-there is none; what it is asked for is noted in `FOLDER/asked`, what it is answered in `FOLDER/answered`.
+there is none; what it is asked for is noted in `FOLDER/asked`, what it is answered in `FOLDER/answered`. What stands in
+`FOLDER/refused` by a method, in JSON, is the error that it is answered with; null is no answer, and a word is its end.
+While `FOLDER/away` is there it does not start. With `FOLDER/deaf` a task is not ended by who wants that.
 """
 
 import json
@@ -41,10 +43,30 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
             (FOLDER / "state").write_text(json.dumps({"status": "completed", "result": {"content": []}}))
             return {}
         case "tasks/cancel":
-            (FOLDER / "state").write_text(json.dumps({"status": "cancelled", "statusMessage": "taken back"}))
+            unwanted()
             return {}
         case _:
             return None
+
+
+def unwanted() -> None:
+    """Somebody wants the task to end."""
+    if not (FOLDER / "deaf").exists():
+        (FOLDER / "state").write_text(json.dumps({"status": "cancelled", "statusMessage": "taken back"}))
+
+
+def refused(method: str, number: Any) -> bool:
+    """Whether this is not to be answered; then it is refused, unless in silence."""
+    file = FOLDER / "refused"
+    refusals = json.loads(file.read_text()) if file.exists() else {}
+    match refusals.get(method):
+        case dict() as error:
+            write({"jsonrpc": "2.0", "id": number, "error": error})
+        case str():
+            sys.exit(3)
+        case _:
+            pass
+    return method in refusals
 
 
 CORE_ABLE: dict[str, Any] = {"tools": {}, "tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}}
@@ -64,7 +86,7 @@ def core_answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
             return {"task": {**task, "status": "working"}}
         case "tasks/get" if (found := state()).get("status") != "forgotten":
             told: dict[str, Any] = {key: found[key] for key in ("status", "statusMessage") if key in found}
-            return {**task, **told}
+            return {**task, "pollInterval": found.get("pollIntervalMs", 100), **told}
         case "tasks/result" if (found := state()).get("status") == "input_required":
             [asked] = found["inputRequests"].values()
             asked["params"]["_meta"] = {"io.modelcontextprotocol/related-task": {"taskId": "t1"}}
@@ -73,8 +95,8 @@ def core_answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         case "tasks/result":
             return state().get("result")
         case "tasks/cancel":
-            (FOLDER / "state").write_text(json.dumps({"status": "cancelled", "statusMessage": "taken back"}))
-            return {**task, "status": "cancelled"}
+            unwanted()
+            return {**task, "status": state()["status"]}
         case _:
             return None
 
@@ -98,6 +120,8 @@ def core_handle(message: dict[str, Any]) -> None:
         return
     with (FOLDER / "asked").open("a") as file:
         file.write(f"{method}\n")
+    if refused(method, number):
+        return
     result = core_answer(method, params)
     if result == {}:
         waiting = number
@@ -115,6 +139,8 @@ def handle(message: dict[str, Any]) -> None:
         return
     with (FOLDER / "asked").open("a") as file:
         file.write(f"{method}\n")
+    if refused(method, number):
+        return
     said: dict[str, Any] = {"jsonrpc": "2.0", "id": number}
     if method == "initialize":
         data = {"supported": [VERSION], "requested": params["protocolVersion"]}
@@ -127,5 +153,7 @@ def handle(message: dict[str, Any]) -> None:
 
 
 waiting: Any = None
+if (FOLDER / "away").exists():
+    sys.exit(4)
 for line in sys.stdin:
     (handle if VERSION == "2026-07-28" else core_handle)(json.loads(line))

@@ -26,7 +26,7 @@ from angelia.engine.owed import may_cost, notices, with_owed
 from angelia.engine.question import digest, digest_of, question
 from angelia.policy.verdict import Act, Allow, Ask, Deny, Effect, Verdict
 from angelia.store.log.lease import Lease
-from angelia.tools.port import ToolContext, ToolOutcome, Work
+from angelia.tools.port import CallStopped, ToolContext, ToolOutcome, Work
 from angelia.tools.program.handed_over import brought_result, offered_tools
 from angelia.tools.registry import BadCall, Registry
 
@@ -224,11 +224,9 @@ class Broker:
             outcome = await run()
         except AngeliaError as error:
             outcome = ToolOutcome((Text(str(error)),), CallStatus.ERROR)
-        except asyncio.CancelledError:
-            owed = started.may_cost
-            stopped = finished(call, CallStatus.CANCELLED, with_owed(_STOPPED, owed), owed)
-            told = notices(self._log.conversation, [call], owed, context.address)
-            await asyncio.shield(self._log.append(stopped, *self._deps.changed(call.id), *told, lease=lease))
+        except asyncio.CancelledError as stop:
+            facts = self._stopped(call, stop, started.may_cost, context)
+            await asyncio.shield(self._log.append(*facts, lease=lease))
             raise
         crash_point("tool.ran")
         facts = self._facts(call, outcome, time.monotonic() - began, context)
@@ -241,6 +239,18 @@ class Broker:
         result = facts[0]
         if isinstance(result, e.ToolFinished) and (runs := await self._deps.hooks.after(call, result)):
             await self._log.append(*runs, lease=lease)
+
+    def _stopped(
+        self, call: ToolCall, stop: asyncio.CancelledError, owed: e.Payment, context: ToolContext
+    ) -> list[e.AnyFact]:
+        """The result of a call that was stopped, with what is known of what it began, for one commit."""
+        known = stop.outcome if isinstance(stop, CallStopped) else ToolOutcome(())
+        words = " ".join([_STOPPED, *(part.text for part in known.parts if isinstance(part, Text))])
+        result = finished(call, CallStatus.CANCELLED, self._deps.redact(with_owed(words, owed)), owed)
+        told = notices(self._log.conversation, [call], owed, context.address)
+        behind = self._deps.background
+        goes_on = behind.facts(call, known)
+        return [result, *self._deps.changed(call.id), *goes_on, *told, *behind.notices(call.id, known, context.address)]
 
     async def _take_in(self, call: ToolCall, brought: e.BroughtResult, lease: Lease) -> None:
         """What a program brought is the call's result."""

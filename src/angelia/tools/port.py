@@ -1,5 +1,6 @@
 """The port of tools: a name, a schema, what a call would do, and the doing."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, BinaryIO, Protocol, runtime_checkable
 
@@ -98,6 +99,16 @@ class ToolOutcome(Struct, frozen=True):
     notices: tuple[str, ...] = ()
     paid: Payment = NO_PAYMENT
     skill: UsedSkill | None = None
+
+
+class CallStopped(asyncio.CancelledError):
+    """A call was cancelled, and `outcome` is what is known of what it began: its words are told behind those that it
+    was stopped, with its notices, and `goes_on` is what goes on all the same.
+    """
+
+    def __init__(self, outcome: ToolOutcome) -> None:
+        self.outcome = outcome
+        super().__init__()
 
 
 class ToolBlobs(Protocol):

@@ -8,12 +8,24 @@ class Unavailable(AngeliaError):
     """The server cannot be used now; nothing was sent to it."""
 
 
-class ServerRefused(Exception):
-    """The server answered with an error. `gone`: it had forgotten us, and did nothing."""
+_OF_THE_REQUEST = (0, -32700, -32600, -32601, -32602)
+"""What JSON-RPC has for a message that is none or asks for what is not there, and 0 of an answer that is none."""
 
-    def __init__(self, said: str, *, gone: bool) -> None:
+
+class ServerRefused(Exception):
+    """The server answered with an error. `gone`: it had forgotten us, and did nothing. `code` is JSON-RPC's, 0 where
+    its answer is none of the protocol's.
+    """
+
+    def __init__(self, said: str, *, gone: bool, code: int = 0) -> None:
         self.said, self.gone = one_line(clean(said), 1_000), gone
+        self.code = code
         super().__init__(self.said)
+
+    @property
+    def passes(self) -> bool:
+        """Whether it may answer otherwise when it is asked again: it is busy, or something is wrong with it."""
+        return self.code not in _OF_THE_REQUEST
 
 
 class ServerLost(Exception):
@@ -43,11 +55,13 @@ def by_status(refused: ServerRefused, status: int) -> ServerRefused | ServerLost
     (a proxy before it says that it is gone, or takes too long), nobody knows what it did.
     """
     if status in (400, 404) and any(word in refused.said.lower() for word in _FORGOTTEN):
-        return ServerRefused(refused.said, gone=True)
+        return ServerRefused(refused.said, gone=True, code=refused.code)
     if not refused.said.startswith(NO_ANSWER) or not status:
         return refused
     said = f"HTTP {status}{refused.said.removeprefix(NO_ANSWER)}"
-    return ServerLost(f"answered with {said}") if status >= 500 else ServerRefused(said, gone=False)
+    if status >= 500:
+        return ServerLost(f"answered with {said}")
+    return ServerRefused(said, gone=False, code=refused.code)
 
 
 def leaf(error: BaseException) -> BaseException:

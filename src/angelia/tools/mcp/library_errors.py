@@ -19,4 +19,4 @@ def in_our_terms(error: MCPError) -> ServerLost | ServerRefused:
         return ServerLost("went away")
     if error.code == types.CONNECTION_CLOSED and error.message.startswith(_BROKEN_OFF):
         return AnswerLost(f"broke off its answer ({error.message})")
-    return ServerRefused(error.message, gone=error.message == _FORGOTTEN)
+    return ServerRefused(error.message, gone=error.message == _FORGOTTEN, code=error.code)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from angelia.core.content import CallStatus, Text
-from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Effect
@@ -15,11 +14,11 @@ from angelia.tools.json_schema import schema_of
 from angelia.tools.mcp.call_person import CallPerson
 from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.failures import ServerLost, ServerRefused
-from angelia.tools.mcp.remote_tasks import RemoteTask, RemoteTasks, TaskContext
+from angelia.tools.mcp.remote_task import RemoteTask, TaskContext
+from angelia.tools.mcp.remote_tasks import RemoteTasks
 from angelia.tools.mcp.results import outcome_of
 from angelia.tools.mcp.task_look import TaskTaken
 from angelia.tools.port import JsonArguments, ToolOutcome, Traits
-from angelia.tools.submitted_jobs import JobAccess, SubmittedJob
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -28,7 +27,7 @@ MOST_WORDS = 1_024
 """Characters of a description (OpenAI, "Function calling": what the API takes); a longer one ends in "…"."""
 
 
-class ServerToolContext(TaskContext, JobAccess, QuestionAccess, Protocol):
+class ServerToolContext(TaskContext, QuestionAccess, Protocol):
     """What a server's tool uses of its call."""
 
 
@@ -57,6 +56,7 @@ class ServerTool:
 
         Raises:
             Unavailable: the server cannot be reached; nothing was sent.
+            CallStopped: it was stopped, and the server perhaps still goes on with it.
         """
         notes: list[str] = []
         outcome = await self._called(arguments, context, CallPerson(context.ask, notes.append))
@@ -78,10 +78,6 @@ class ServerTool:
         return await outcome_of(result, context)
 
     async def _followed(self, task: str, context: ServerToolContext, person: CallPerson) -> ToolOutcome:
-        if not context.submitted.job:
-            crash_point("mcp.task_taken")
-            await context.submit(SubmittedJob(f"the MCP server {self._connection.server.name}", task))
-        crash_point("mcp.task_kept")
         remote = RemoteTask(self._connection, task, self._listed.name, context)
         return await self._tasks.follow(remote, context, person)
 
