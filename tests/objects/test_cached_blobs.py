@@ -247,15 +247,15 @@ class TestSwept:
         named, orphan, here_alone = [await blobs.put(data) for data in (b"named", b"orphan", b"here alone")]
         make().delete(f"blobs/{here_alone.sha256}")
         await transcript.append(NAME, [shown(named)])
-        assert await upkeep.sweep(db, blobs) == [], "a day has not passed"
-        assert sorted(await upkeep.sweep(db, blobs, -5)) == sorted([orphan.sha256, here_alone.sha256])
+        assert await upkeep.sweep(db, blobs, time.time() - 60) == [], "they were put since"
+        assert sorted(await upkeep.sweep(db, blobs, time.time() + 5)) == sorted([orphan.sha256, here_alone.sha256])
         assert await blobs.all() == [named.sha256]
         assert sorted(await blobs.trash()) == sorted([orphan.sha256, here_alone.sha256])
         assert await upkeep.verify(db, blobs) == []
         assert await blobs.bring_back(orphan.sha256)
         assert await blobs.get(orphan.sha256) == b"orphan"
-        assert await blobs.empty_trash() == []
-        assert await blobs.empty_trash(-5) == [here_alone.sha256]
+        assert await blobs.empty_trash(time.time() - 60) == []
+        assert await blobs.empty_trash(time.time() + 5) == [here_alone.sha256]
         assert await blobs.trash() == []
 
     async def test_what_was_swept_though_the_log_refers_to_it_is_brought_back_by_rebuild(

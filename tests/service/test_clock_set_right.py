@@ -59,6 +59,10 @@ async def test_the_log_is_copied_each_day_and_what_is_over_is_let_go(home: Home,
         home.now = RIGHT + day * DAY_MS
         await app.upkeep.tidy()
     assert len(copies(app.loaded.home)) == 3
+    assert await app.handed_out.of(session.conversation) == session.unspoken, "it counts from now"
+    for day in (32, 34):
+        home.now = RIGHT + day * DAY_MS
+        await app.upkeep.tidy()
     assert await app.handed_out.of(session.conversation) is None
 
 
@@ -74,8 +78,13 @@ async def brought(uploads: Uploads) -> str:
 async def test_a_file_that_no_message_named_is_let_go(home: Home, app: App) -> None:
     uploads = Uploads(app.intake, app.key_value, app.clock)
     early = await brought(uploads)
-    home.now = RIGHT
-    assert (await uploads.get(await brought(uploads))).name == "a.txt"
+    for day in (0, 1):
+        home.now = RIGHT + day * DAY_MS
+        assert (await uploads.get(await brought(uploads))).name == "a.txt"
+    assert (await uploads.get(early)).name == "a.txt", "it counts from now"
+    for day in (3, 5):
+        home.now = RIGHT + day * DAY_MS
+        await brought(uploads)
     with pytest.raises(NotFound):
         await uploads.get(early)
 

@@ -78,9 +78,13 @@ async def test_what_is_over_goes_by_its_door_is_told_before_and_has_a_receipt(tm
     assert await there(app) == {"terminal", "telegram", "web"}
     home.now += DAY_MS
     await app.upkeep.tidy()
-    assert await there(app) == {"terminal", "web"}
-    home.now += 100 * DAY_MS
+    assert await there(app) == {"terminal", "telegram", "web"}, "the look before it was not over"
+    home.now += DAY_MS
     await app.upkeep.tidy()
+    assert await there(app) == {"terminal", "web"}
+    for days in (100, 1):
+        home.now += days * DAY_MS
+        await app.upkeep.tidy()
     assert await there(app) == {"web"}
     assert [one.conversations for one in await app.retention.receipts()] == [("telegram",), ("terminal",)]
     assert "telegram (telegram) was erased by [retention]" in (home.home / "angelia.log").read_text()
@@ -107,7 +111,7 @@ async def test_nothing_goes_that_waits_or_is_remembered_and_why_is_said(tmp_path
     home.now += 31 * DAY_MS
     stays = {str(one.conversation): one.stays for one in await app.retention.over()}
     assert (why in stays["waits"], stays["plain"]) == (True, "")
-    assert await app.retention.erase_what_is_over() == ["plain"]
+    assert await app.retention.erase_what_is_over(app.clock()) == ["plain"]
     assert await there(app) == {"waits"}
     await app.close()
 
@@ -127,7 +131,7 @@ async def test_what_is_said_between_the_look_and_the_erasing_is_not_erased(
         return found
 
     monkeypatch.setattr(Transcript, "legible", and_then_somebody_speaks)
-    assert await app.retention.erase_what_is_over() == []
+    assert await app.retention.erase_what_is_over(app.clock()) == []
     monkeypatch.undo()
     assert len(await app.transcript.entries(ConversationId("old"))) == 7
     await app.close()
@@ -144,11 +148,11 @@ async def test_what_somebody_works_in_or_a_schedule_goes_on_in_or_is_kept_stays(
     await app.retention.keep(ConversationId("kept"))
     lease = await acquire(app.db, ConversationId("driven"), "the terminal")
     home.now += 31 * DAY_MS
-    assert await app.retention.erase_what_is_over() == ["plain"]
+    assert await app.retention.erase_what_is_over(app.clock()) == ["plain"]
     assert await there(app) == {"driven", "into", "kept"}
     await lease.release()
     await app.retention.keep_no_longer(ConversationId("kept"))
-    assert set(await app.retention.erase_what_is_over()) == {"driven", "kept"}
+    assert set(await app.retention.erase_what_is_over(app.clock())) == {"driven", "kept"}
     await app.close()
 
 

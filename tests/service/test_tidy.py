@@ -41,6 +41,7 @@ async def test_an_orphan_of_a_dead_life_goes_after_a_day_and_what_was_said_stays
         old = app.blobs.path(ref.sha256).stat().st_mtime - TWO_DAYS
         os.utime(app.blobs.path(ref.sha256), (old, old))
     await app.db.write(lambda connection: connection.execute("UPDATE born SET at = at - ?", (2 * TWO_DAYS,)))
+    await app.key_value.put("last-sweep", str(wall_clock() - DAY_MS))
     assert await app.upkeep.tidy() == []
     there = [app.blobs.path(ref.sha256).exists() for ref in (said.blob, orphan, young)]
     assert there == [True, False, True]
@@ -167,7 +168,8 @@ async def test_a_conversation_that_was_handed_out_and_never_spoken_in_is_forgott
     now[0] += KEPT_MS - DAY_MS
     await app.upkeep.tidy()
     assert await app.handed_out.of(session.conversation) == session.unspoken
-    now[0] += 2 * DAY_MS
-    await app.upkeep.tidy()
+    for _ in range(2):
+        now[0] += 2 * DAY_MS
+        await app.upkeep.tidy()
     assert await app.handed_out.of(session.conversation) is None
     await app.close()

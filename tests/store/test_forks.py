@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -163,7 +164,7 @@ async def test_a_fork_outlives_the_original_with_its_pictures(
     source = await story(transcript, blobs)
     whole, early = await forked(transcript, source), await forked(transcript, source, 1 + TURN)
     await transcript.erase(source, blobs)
-    await sweep(db, blobs, older_than_s=0)
+    await sweep(db, blobs, time.time())
     pictures = [
         part.blob
         for entry in await transcript.entries(whole)

@@ -133,6 +133,7 @@ async def test_a_backup_of_lost_or_damaged_bytes_fails_aloud(
 
 
 A_WEEK = 7 * upkeep.DAY_S
+A_DAY_AGO = time.time() - 86_400
 
 
 def older(path: Path, seconds: float = A_WEEK) -> None:
@@ -230,7 +231,7 @@ async def test_the_sweep_takes_old_orphans_and_nothing_else(db: Database, blobs:
         older(blobs.path(name))
     await begun_before(db, 2 * A_WEEK)
     assert await upkeep.unreferenced(db, blobs) == (2, len(b"orphan" + b"fresh orphan"))
-    assert await upkeep.sweep(db, blobs) == [orphan.sha256]
+    assert await upkeep.sweep(db, blobs, A_DAY_AGO) == [orphan.sha256]
     assert set(await blobs.all()) == {picture, fresh.sha256}
 
 
@@ -238,8 +239,8 @@ async def test_what_was_swept_lies_in_the_trash_for_thirty_days(db: Database, bl
     older(blobs.path(picture))
     await begun_before(db, 2 * A_WEEK)
     await db.write(lambda connection: connection.execute("DELETE FROM blob_refs"))  # a table that went wrong
-    assert await upkeep.sweep(db, blobs) == [picture]
-    assert await blobs.empty_trash() == []
+    assert await upkeep.sweep(db, blobs, A_DAY_AGO) == [picture]
+    assert await blobs.empty_trash(A_DAY_AGO - 29 * upkeep.DAY_S) == []
     await upkeep.rebuild(db, blobs)
     assert await blobs.get(picture) == b"GIF89a and so on"
     blobs.set_aside(picture)
@@ -247,7 +248,7 @@ async def test_what_was_swept_lies_in_the_trash_for_thirty_days(db: Database, bl
         db, blobs
     )
     older(db.home / "trash" / picture, 31 * upkeep.DAY_S)
-    assert await blobs.empty_trash() == [picture]
+    assert await blobs.empty_trash(A_DAY_AGO - 29 * upkeep.DAY_S) == [picture]
 
 
 async def test_a_log_that_is_empty_sweeps_nothing(home: Path) -> None:
@@ -255,7 +256,7 @@ async def test_a_log_that_is_empty_sweeps_nothing(home: Path) -> None:
     db = Database.open(home)
     older(blobs.path((await blobs.put(b"whose")).sha256))
     await begun_before(db, 2 * A_WEEK)
-    assert await upkeep.sweep(db, blobs) == []
+    assert await upkeep.sweep(db, blobs, A_DAY_AGO) == []
     db.close()
 
 
@@ -264,7 +265,7 @@ async def test_a_log_that_is_younger_than_the_bytes_sweeps_nothing(
 ) -> None:
     """Database and tips are gone, and somebody went on: what is older belongs to the log that was here before."""
     older(blobs.path((await blobs.put(b"of the log before")).sha256))
-    assert await upkeep.sweep(db, blobs) == []
+    assert await upkeep.sweep(db, blobs, A_DAY_AGO) == []
 
 
 async def test_a_log_that_was_cut_off_sweeps_nothing(
@@ -279,7 +280,7 @@ async def test_a_log_that_was_cut_off_sweeps_nothing(
 
     await db.write(cut)
     with pytest.raises(StoreDamaged, match="had 3 entries, and has 1"):
-        await upkeep.sweep(db, blobs)
+        await upkeep.sweep(db, blobs, A_DAY_AGO)
     assert await blobs.all() == [picture]
 
 

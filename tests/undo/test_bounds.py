@@ -46,7 +46,7 @@ def test_what_is_kept_for_undo_goes_after_its_days(tmp_path: Path) -> None:
     for step in store.steps("c"):
         if step.begun.call == "old":
             os.utime(step.folder, (old, old))
-    store.prune()
+    store.prune(time.time())
     assert calls(store) == ["new"]
 
 
@@ -69,7 +69,7 @@ def test_copies_of_what_is_elsewhere_count_within_the_bytes(tmp_path: Path) -> N
         mirror(store, conversation)
     for number in range(8):
         keep(store, tmp_path, f"{number:02}")
-    store.prune()
+    store.prune(time.time())
     assert 1 <= len(calls(store)) <= 3
 
 
@@ -90,7 +90,7 @@ def test_a_draft_that_goes_while_it_is_counted_is_none(tmp_path: Path, monkeypat
         yield entries
 
     monkeypatch.setattr(os, "scandir", put_in_place)
-    store.prune()
+    store.prune(time.time())
     assert SIZE <= store.settings.max_bytes - store.quota().left < 2 * SIZE
 
 
@@ -98,5 +98,5 @@ def test_a_copy_of_what_is_elsewhere_goes_with_what_was_kept_after_a_day(tmp_pat
     store = UndoStore(tmp_path / "home", UndoSettings())
     keep(store, tmp_path, "x")
     old, used, needed = (mirror(store, name, days_ago=days) for name, days in (("o", 2), ("u", 0.5), ("c", 2)))
-    store.prune()
+    store.prune(time.time())
     assert [folder.exists() for folder in (old, used, needed)] == [False, True, True]

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -200,7 +201,7 @@ async def test_a_copy_that_is_asked_for_counts_as_used(elsewhere: Elsewhere) -> 
     await elsewhere.mirror.fetch(["notes.txt"])
     os.utime(elsewhere.mirror.folder, (1, 1))
     await elsewhere.mirror.fetch(["notes.txt"])
-    elsewhere.store.prune()
+    elsewhere.store.prune(time.time())
     assert (elsewhere.mirror.folder / "notes.txt").exists()
 
 

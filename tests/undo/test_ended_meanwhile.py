@@ -1,6 +1,7 @@
 """A journal that its call ends while another life looks at it: that life begins, and finds what was kept."""
 
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -70,7 +71,7 @@ def test_one_that_was_killed_before_it_had_its_name_goes_with_age_as_others_do(
     store.recover()
     (found,) = store.steps("c")
     assert not found.folder.name.endswith(OPEN)
-    store.prune()
+    store.prune(time.time())
     assert _undo(store) == []
 
 

@@ -157,7 +157,7 @@ class App:
 
     def _upkeep(self) -> Upkeep:
         known, hours = self.key_value, self.loaded.config.files.screenshot_hours
-        pictures = Screenshots(self.db, self.transcript, self.blobs, self.renditions, known, self.clock, hours)
+        pictures = Screenshots(self.db, self.transcript, self.blobs, self.renditions, known, hours)
         kept = self.undo, self.handed_out, self.places
         return Upkeep(self.db, self.blobs, known, self.clock, *kept, self._tidy_copies, pictures, self.retention)
 

@@ -72,22 +72,26 @@ class Retention(Struct, frozen=True):
 
     async def over(self, within_ms: int = 0) -> list[Over]:
         """The conversations whose time is over, or will be within so many milliseconds; which goes first, first."""
+        return await self._over(self.clock() + within_ms)
+
+    async def _over(self, upto: int) -> list[Over]:
         if not self.rules:
             return []
         kept = {key.removeprefix(_KEPT): "you said that it is to be kept" for key, _ in await self.key_value.all(_KEPT)}
         schedules = await Schedules(self.db).visible(OWNER)
         going = [one.scheduled.into for one in schedules if one.state is not ScheduleState.ENDED]
         kept.update({one: "a schedule goes on in it" for one in going if one})
-        found = await self.db.read(partial(_used_before, settings=self.settings, latest=self.clock() + within_ms))
+        found = await self.db.read(partial(_used_before, settings=self.settings, latest=upto))
         return [msgspec.structs.replace(one, stays=await self._why_stays(one, kept)) for one in found]
 
-    async def erase_what_is_over(self) -> list[ConversationId]:
-        """Erase what is over and nothing speaks against; each is told in the log file, and all in a receipt.
+    async def erase_what_is_over(self, upto: int) -> list[ConversationId]:
+        """Erase what was over at a moment, Unix milliseconds, and nothing speaks against; each is told in the log file,
+        and all in a receipt.
 
         Raises:
             StoreError: the store cannot be used; the receipt names what was to go.
         """
-        going = [one for one in await self.over() if not one.stays]
+        going = [one for one in await self._over(upto) if not one.stays]
         if not going:
             return []
         key = f"{_ERASED}{self.clock()}"

@@ -13,7 +13,7 @@ from angelia.core import codec
 from angelia.core.content import MediaKind, Text, ToolCall
 from angelia.core.entry import BytesLetGo, Entry, LetGo, ModelSaid, Pinned, ToolFinished, UserSaid, ViewMoved
 from angelia.core.errors import NotFound
-from angelia.core.ids import Clock, ConversationId
+from angelia.core.ids import ConversationId
 from angelia.core.media_parts import media_parts
 from angelia.store.log.lease import HeldElsewhere
 from angelia.store.log.old_pictures import rows_with_pictures
@@ -41,11 +41,10 @@ class Screenshots(Struct, frozen=True):
     blobs: BlobStore
     renditions: Renditions
     key_value: KeyValue
-    clock: Clock
     hours: int
 
-    async def let_go(self) -> int:
-        """Let go of those whose time has come; returns how many went.
+    async def let_go(self, upto: int) -> int:
+        """Let go of those whose time had come at a moment, Unix milliseconds; returns how many went.
 
         Those of a conversation that somebody drives wait until nobody does.
         """
@@ -53,7 +52,7 @@ class Screenshots(Struct, frozen=True):
             return 0
         from angelia.store.log.erase import remove_unreferenced
 
-        before = self.clock() - self.hours * _HOUR_MS
+        before = upto - self.hours * _HOUR_MS
         since = int(await self.key_value.get(_UPTO, "0"))
         found, upto = await self.db.read(lambda connection: rows_with_pictures(connection, since, before))
         freed: set[str] = set()

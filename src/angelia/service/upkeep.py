@@ -1,4 +1,9 @@
-"""What a home does for itself once a day: a copy of its log, and an end to what nothing refers to any more."""
+"""What a home does for itself once a day: a copy of its log, and an end to what nothing refers to any more.
+
+A clock may be wrong for a while: a machine without a battery begins with some date, a virtual one wakes up with that of
+its picture. What goes by its age therefore goes only if it was old enough at the look of the day before already, by
+what the clock said then. What is wrong at one look alone costs nothing but a day.
+"""
 
 import asyncio
 import logging
@@ -18,7 +23,7 @@ from angelia.service.log_places import name_in_log
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.retention import Retention
 from angelia.service.screenshots import Screenshots
-from angelia.store.media.blobs import BlobStore
+from angelia.store.media.blobs import TRASH_S, BlobStore
 from angelia.store.port import LogStore
 from angelia.store.sql.database import Database
 from angelia.store.tables.key_value import KeyValue
@@ -31,6 +36,43 @@ _LOG_TIDIED = "last-sweep"
 """Under this name the moment of the log's last time is remembered, Unix milliseconds."""
 _HOME_TIDIED = "last-tidy:"
 """Before the machine and the home, for that of what lies on its disk: several may share one log."""
+
+
+class DailyLook(Struct, frozen=True):
+    """Ages count to `upto`, 0 at the first look of all. What is of after `latest` was noted while a clock was ahead,
+    also if this one is behind. Both are Unix milliseconds. Nothing is to be done by one that is not `due`.
+    """
+
+    due: bool
+    upto: int
+    latest: int
+
+    @property
+    def upto_s(self) -> float:
+        """The same in seconds, as times of files are."""
+        return self.upto / 1000
+
+
+class Looks(Struct, frozen=True):
+    """Those of a home, or of the log that several share, by names."""
+
+    key_value: KeyValue
+    clock: Clock
+
+    @asynccontextmanager
+    async def daily(self, name: str) -> AsyncIterator[DailyLook]:
+        """Due if a day has passed since the last one of this name, and no other process has begun what is done within.
+        One that is a day ahead is of a clock that was, and holds nothing up. Cancelled, it is due again.
+        """
+        known, now = await self.key_value.get(name), self.clock()
+        before = int(known or 0)
+        due = abs(now - before) >= DAY_MS and await self.key_value.replace(name, known, str(now))
+        try:
+            yield DailyLook(due, min(before, now), max(before, now) + 2 * DAY_MS)
+        except asyncio.CancelledError:
+            if due:
+                await self.key_value.replace(name, str(now), known or "0")
+            raise
 
 
 class Upkeep(Struct, frozen=True):
@@ -52,43 +94,32 @@ class Upkeep(Struct, frozen=True):
         blobs aside to which no entry refers, such as those of a life that died before its commit, forget what is kept
         for some days. And this home's own disk: copies for undo, places, temporary files of killed lives.
         Returns what a person has to know. Cancelled, it is due again.
+
+        Nothing within looks at a clock to erase: how old something is, the look says.
         """
         told: list[str] = []
-        async with self._daily(_LOG_TIDIED) as due:
-            if due:
-                told = await self._tidy_log()
-        async with self._daily(f"{_HOME_TIDIED}{name_in_log(self.db.home)}") as due:
-            if due:
-                await self._tidy_home()
+        looks = Looks(self.key_value, self.clock)
+        async with looks.daily(_LOG_TIDIED) as look:
+            if look.due:
+                told = await self._tidy_log(look)
+        async with looks.daily(f"{_HOME_TIDIED}{name_in_log(self.db.home)}") as look:
+            if look.due:
+                await self._tidy_home(look)
         return told
 
-    @asynccontextmanager
-    async def _daily(self, mark: str) -> AsyncIterator[bool]:
-        """Whether a day has passed, and no other process has begun what is done within. A mark that is a day ahead is
-        of a clock that was, and holds nothing up.
-        """
-        known, now = await self.key_value.get(mark), str(self.clock())
-        due = abs(int(now) - int(known or 0)) >= DAY_MS and await self.key_value.replace(mark, known, now)
-        try:
-            yield due
-        except asyncio.CancelledError:
-            if due:
-                await self.key_value.replace(mark, now, known or "0")
-            raise
-
-    async def _tidy_log(self) -> list[str]:
+    async def _tidy_log(self, look: DailyLook) -> list[str]:
         told = []
-        for act in (self._retain, self._copy, self.screenshots.let_go, self._sweep):
+        for act in (self._retain, self._copy, self._let_go_of_screenshots, self._sweep):
             try:
-                await act()
+                await act(look)
             except StoreError as error:
                 logger.warning("%s", error)
                 told.append(str(error))
-        await self.handed_out.tidy()
+        await self.handed_out.tidy(look.upto, look.latest)
         return told
 
-    async def _tidy_home(self) -> None:
-        await asyncio.to_thread(self.undo.prune)
+    async def _tidy_home(self, look: DailyLook) -> None:
+        await asyncio.to_thread(self.undo.prune, look.upto_s)
         await self.places.tidied()
         await asyncio.to_thread(_sweep_temporary)
         await self.tidy_copies()
@@ -97,19 +128,24 @@ class Upkeep(Struct, frozen=True):
         """Until this is cancelled, `tidy` whenever a day has passed, and let go of screenshots once an hour; for a
         process that runs for months. What a person has to know is in the log.
         """
+        looked = 0
         while True:
             try:
                 await self.tidy()
-                await self.screenshots.let_go()
+                before, looked = looked, self.clock()
+                await self.screenshots.let_go(min(before, looked))
             except AngeliaError as error:
                 logger.warning("the home cannot be tidied: %s", error)
             end_if_cancelled()
             await asyncio.sleep(_LOOKED_S)
 
-    async def _retain(self) -> None:
-        await self.retention.erase_what_is_over()
+    async def _retain(self, look: DailyLook) -> None:
+        await self.retention.erase_what_is_over(look.upto)
 
-    async def _copy(self) -> None:
+    async def _let_go_of_screenshots(self, look: DailyLook) -> None:
+        await self.screenshots.let_go(look.upto)
+
+    async def _copy(self, _: DailyLook) -> None:
         from angelia.service.people.copies import make_copies_anew  # once a day, and not at every start
         from angelia.store.log.erase import erase_from_copies
         from angelia.store.sql.copies import copy_daily
@@ -120,11 +156,11 @@ class Upkeep(Struct, frozen=True):
                 await copy_daily(db, self.clock())
             await db.write(lambda _: db.tips.rewrite())
 
-    async def _sweep(self) -> None:
-        from angelia.store.sql.upkeep import sweep
+    async def _sweep(self, look: DailyLook) -> None:
+        from angelia.store.sql.upkeep import DAY_S, sweep
 
-        await sweep(self.db, self.blobs)
-        await self.blobs.empty_trash()
+        await sweep(self.db, self.blobs, look.upto_s - DAY_S)
+        await self.blobs.empty_trash(look.upto_s - TRASH_S)
 
 
 def _sweep_temporary() -> None:

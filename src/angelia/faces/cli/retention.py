@@ -74,7 +74,7 @@ async def _run(dry_run: bool, given: dict[str, Any]) -> int:
         if dry_run:
             await _show(app.retention, 0)
         else:
-            erased = await app.retention.erase_what_is_over()
+            erased = await app.retention.erase_what_is_over(app.clock())
             many = "1 conversation is" if len(erased) == 1 else f"{len(erased)} conversations are"
             echo(f"{many} erased. `angelia retention` says what stays, and why.")
     finally:

@@ -60,7 +60,7 @@ class UndoStore:
     def quota(self) -> Quota:
         """What may still be kept; the oldest journals go where it is little."""
         if self._quota.left < self.settings.max_bytes // _SLACK:
-            self.prune()
+            self.prune(0.0)
         return self._quota
 
     def spent(self, size: int) -> None:
@@ -110,16 +110,16 @@ class UndoStore:
         for place in (self._folder, self._mirrors):
             shutil.rmtree(place / conversation, ignore_errors=True)
 
-    def prune(self) -> None:
-        """Remove what is too old, and the oldest of what is too much. Copies of what is elsewhere count, too; they go
-        once nothing is kept of their conversation and nobody has asked for a day.
+    def prune(self, upto: float) -> None:
+        """Remove what is too old at a moment (Unix seconds), and the oldest of what is too much. Copies of what is
+        elsewhere count, too; they go once nothing is kept of their conversation and nobody has asked for a day.
         """
         held = sorted(
             (folder.name, folder, _size(folder)) for home in _folders(self._folder) for folder in _folders(home)
         )
         mirrors = [(folder, _tree_size(folder)) for folder in _folders(self._mirrors)]
         used = sum(size for _, _, size in held) + sum(size for _, size in mirrors)
-        latest = time.time() - self.settings.days * _DAY_S
+        latest = upto - self.settings.days * _DAY_S
         for name, folder, size in held:
             old = _is_older(folder, latest)
             full = used > self.settings.max_bytes - self.settings.max_bytes // _SLACK * 2

@@ -41,8 +41,13 @@ class HandedOut:
         """It is in the log, or nobody wants it."""
         await self._key_value.forget(f"{_PREFIX}{conversation}")
 
-    async def tidy(self) -> None:
-        """Forget those that nobody has come back to."""
-        for key, kept in await self._key_value.all(_PREFIX):
-            if abs(self._clock() - msgspec.json.decode(kept, type=_Kept).at) > KEPT_MS:
+    async def tidy(self, upto: int, latest: int) -> None:
+        """Forget those that nobody had come back to at a moment; what was handed out after `latest`, while a clock was
+        ahead, counts from now.
+        """
+        for key, stored in await self._key_value.all(_PREFIX):
+            kept = msgspec.json.decode(stored, type=_Kept)
+            if upto - kept.at > KEPT_MS:
                 await self._key_value.forget(key)
+            elif kept.at > latest:
+                await self.keep(ConversationId(key.removeprefix(_PREFIX)), kept.opened)

@@ -5,7 +5,6 @@ import hashlib
 import os
 import shutil
 import stat
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -193,11 +192,11 @@ class BlobStore:
         """The names of all blobs whose bytes are not what they were."""
         return await asyncio.to_thread(lambda: [path.name for path in self._files() if _digest(path) != path.name])
 
-    async def aged(self, older_than_s: float, since: float = 0.0) -> list[str]:
-        """Blobs that nobody has put for so many seconds, but after `since` (Unix seconds); unfinished files as old as
-        that are removed on the way.
+    async def aged(self, before: float, since: float = 0.0) -> list[str]:
+        """Blobs that were last put at this moment or before, but after `since` (Unix seconds); unfinished files as old
+        as that are removed on the way.
         """
-        return await asyncio.to_thread(self._aged, time.time() - older_than_s, since)
+        return await asyncio.to_thread(self._aged, before, since)
 
     def remove(self, sha256: str) -> None:
         """Remove these bytes for good, from the trash too; nothing happens if they are not there."""
@@ -231,9 +230,9 @@ class BlobStore:
         """The names of the blobs in the trash."""
         return await asyncio.to_thread(lambda: sorted(path.name for path in self._trash.glob("*")))
 
-    async def empty_trash(self, older_than_s: float = TRASH_S) -> list[str]:
-        """Remove for good what has lain in the trash for so many seconds; returns the names."""
-        return await asyncio.to_thread(self._empty_trash, time.time() - older_than_s)
+    async def empty_trash(self, before: float) -> list[str]:
+        """Remove for good what has lain in the trash since this moment or before, Unix seconds; returns the names."""
+        return await asyncio.to_thread(self._empty_trash, before)
 
     def _empty_trash(self, then: float) -> list[str]:
         old = [path for path in sorted(self._trash.glob("*")) if path.stat().st_mtime <= then]

@@ -32,7 +32,7 @@ from weakref import WeakValueDictionary
 from angelia.core.content import BlobRef
 from angelia.core.crash import crash_point
 from angelia.core.errors import NotFound, StoreDamaged, StoreError
-from angelia.store.media.blobs import TRASH_S, BlobStore, missing
+from angelia.store.media.blobs import BlobStore, missing
 from angelia.store.media.durable import unfinished
 from angelia.store.objects.port import ObjectStore
 from angelia.store.sql.faults import explained
@@ -147,13 +147,12 @@ class CachedBlobs(BlobStore):
         told = await asyncio.gather(*(self._far(partial(self._is_whole, sha256)) for sha256 in names))
         return [sha256 for sha256, whole in zip(names, told, strict=True) if not whole]
 
-    async def aged(self, older_than_s: float, since: float = 0.0) -> list[str]:
+    async def aged(self, before: float, since: float = 0.0) -> list[str]:
         """See `BlobStore`: those here, which may have come no further, and those there."""
-        then = time.time() - older_than_s
-        here = await super().aged(older_than_s, since)
+        here = await super().aged(before, since)
         await self._claim()
         there = await self._far(lambda: list(self._objects.list(_BLOBS)))
-        old = {_hash(found.name) for found in there if since <= found.put_at <= then}
+        old = {_hash(found.name) for found in there if since <= found.put_at <= before}
         young = {_hash(found.name) for found in there} - old
         return sorted(old | (set(here) - young))
 
@@ -193,13 +192,12 @@ class CachedBlobs(BlobStore):
         there = await self._far(lambda: {_hash(found.name) for found in self._objects.list(_TRASH)})
         return sorted(there | set(await super().trash()))
 
-    async def empty_trash(self, older_than_s: float = TRASH_S) -> list[str]:
+    async def empty_trash(self, before: float) -> list[str]:
         """See `BlobStore`."""
-        then = time.time() - older_than_s
-        gone = set(await super().empty_trash(older_than_s))
+        gone = set(await super().empty_trash(before))
         await self._claim()
         there = await self._far(lambda: list(self._objects.list(_TRASH)))
-        old = [found.name for found in there if found.put_at <= then]
+        old = [found.name for found in there if found.put_at <= before]
         await asyncio.gather(*(self._far(partial(self._objects.delete, name)) for name in old))
         return sorted(gone | {_hash(name) for name in old})
 

@@ -210,8 +210,9 @@ async def _copy_log_here(db: LogStore, to: Path) -> CopiedLog:
     return copied
 
 
-async def sweep(db: LogStore, blobs: BlobStore, older_than_s: float = DAY_S) -> list[str]:
-    """Put blobs into the trash that nothing refers to and nobody has put for so many seconds; returns their names.
+async def sweep(db: LogStore, blobs: BlobStore, before: float) -> list[str]:
+    """Put blobs into the trash that nothing refers to and nobody has put since a moment, Unix seconds; returns their
+    names.
 
     Nothing is swept by a log that is not whole, is empty, or is younger than the bytes: they are not its own to judge.
 
@@ -224,7 +225,7 @@ async def sweep(db: LogStore, blobs: BlobStore, older_than_s: float = DAY_S) -> 
     born, entries = await db.read(_beginning)
     if not entries:
         return []
-    aside = await remove_unreferenced(db, await blobs.aged(older_than_s, since=born), blobs.set_aside)
+    aside = await remove_unreferenced(db, await blobs.aged(before, since=born), blobs.set_aside)
     await blobs.swept(aside)
     return aside
 

@@ -11,6 +11,7 @@ from angelia.core.days import DAY_MS
 from angelia.core.errors import NotFound
 from angelia.core.ids import Clock
 from angelia.core.text import file_name
+from angelia.service.upkeep import Looks
 from angelia.store.media.measure import Intake
 from angelia.store.tables.key_value import KeyValue
 
@@ -18,6 +19,7 @@ KEPT_MS = DAY_MS
 """As long as the store keeps bytes to which nothing refers."""
 
 _PREFIX = "web-upload:"
+_LOOKED = "web-uploads-looked"
 
 
 class _Upload(Struct, frozen=True):
@@ -47,7 +49,7 @@ class Uploads:
         await self._tidy()
         media = await self._intake.stream_to_media(pieces, file_name(name) or "file")
         own = secrets.token_urlsafe(16)
-        await self._key_value.put(_PREFIX + own, msgspec.json.encode(_Upload(self._clock(), media)).decode())
+        await self._note(_PREFIX + own, media)
         return own, media
 
     async def get(self, own: str) -> Media:
@@ -62,6 +64,13 @@ class Uploads:
         return msgspec.json.decode(kept, type=_Upload).media
 
     async def _tidy(self) -> None:
-        for key, kept in await self._key_value.all(_PREFIX):
-            if abs(self._clock() - msgspec.json.decode(kept, type=_Upload).at) > KEPT_MS:
-                await self._key_value.forget(key)
+        async with Looks(self._key_value, self._clock).daily(_LOOKED) as look:
+            for key, kept in await self._key_value.all(_PREFIX) if look.due else ():
+                upload = msgspec.json.decode(kept, type=_Upload)
+                if look.upto - upload.at > KEPT_MS:
+                    await self._key_value.forget(key)
+                elif upload.at > look.latest:  # a clock was ahead
+                    await self._note(key, upload.media)
+
+    async def _note(self, key: str, media: Media) -> None:
+        await self._key_value.put(key, msgspec.json.encode(_Upload(self._clock(), media)).decode())
