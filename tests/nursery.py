@@ -379,6 +379,7 @@ def _live(birth: Birth, given: Sequence[int]) -> None:
     _open_streams()
     os.environ.clear()
     os.environ.update(birth.env)
+    tempfile.tempdir = None  # what this one has found out is not what that one is told
     os.chdir(birth.cwd)
     sys.path[:0] = [one for one in birth.env.get("PYTHONPATH", "").split(os.pathsep) if one]
     if birth.env.get(MEDIA):

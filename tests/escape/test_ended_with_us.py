@@ -2,10 +2,8 @@
 
 import asyncio
 import os
-import select
 import sys
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from angelia.models.program import run_program
 from angelia.service.delegation.snapshots import Snapshots
 from angelia.tied_program import SHELL, TiedProgram
 from tests.promise.lives import ROOT
-from tests.promise.pipes import is_alive, pipes, written
+from tests.promise.pipes import ends, is_alive, pipes, written
 
 pytestmark = pytest.mark.anyio
 
@@ -81,16 +79,6 @@ async def test_it_ends_with_all_that_it_began_when_angelia_is_killed(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     HeldFolder().close()
     assert not list(tmp_path.glob("angelia-*")), "nor is anything left that it was handed"
-
-
-def ends(number: int) -> None:
-    """Wait until a process is no more."""
-    with suppress(ProcessLookupError):
-        found = os.pidfd_open(number)
-        try:
-            assert select.select([found], [], [], 20)[0], "it goes on"
-        finally:
-            os.close(found)
 
 
 async def test_what_a_program_leaves_behind_by_itself_goes_on(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import select
+from contextlib import suppress
 from pathlib import Path
 
 from angelia.sandboxes.local.processes import facts
@@ -38,6 +40,16 @@ async def written(pipe: Path) -> str:
 async def write(pipe: Path, text: str) -> None:
     """Give a command that reads from a pipe what it waits for."""
     await asyncio.to_thread(pipe.write_text, text)
+
+
+def ends(number: int) -> None:
+    """Wait until a process is no more."""
+    with suppress(ProcessLookupError):
+        found = os.pidfd_open(number)
+        try:
+            assert select.select([found], [], [], 20)[0], "it goes on"
+        finally:
+            os.close(found)
 
 
 def is_alive(number: int) -> bool:

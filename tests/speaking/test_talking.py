@@ -2,10 +2,9 @@
 
 import asyncio
 import os
-import select
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from angelia.testing.model.steps import How, Step, cut_after, say
 from angelia.testing.model.voice_server import VoiceServer, hum
 from tests.faces.angelia import CTRL_D, ESC, Terminal, serving
 from tests.promise.lives import Place
-from tests.promise.pipes import is_alive
+from tests.promise.pipes import ends, is_alive
 from tests.speaking.test_speak_tool import place_for
 
 pytestmark = pytest.mark.anyio
@@ -197,16 +196,6 @@ def test_neither_microphone_nor_recording_is_left_by_who_was_killed(tmp_path: Pa
         terminal.kill()
         ends(int(number.read_text()))
     assert not list((tmp_path / "temporary").rglob("*.wav"))
-
-
-def ends(number: int) -> None:
-    """Wait until a process is no more."""
-    with suppress(ProcessLookupError):
-        found = os.pidfd_open(number)
-        try:
-            assert select.select([found], [], [], 20)[0], "it still listens"
-        finally:
-            os.close(found)
 
 
 def test_without_a_microphone_it_is_said_what_was_looked_for(tmp_path: Path) -> None:
