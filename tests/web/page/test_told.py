@@ -60,3 +60,33 @@ def test_what_a_thing_does_not_have_is_no_row_of_its_details(chrome: Browser, fa
     expect(names.first).to_be_visible()
     assert names.all_inner_texts() == ["State", "Of", "Tools", "Version"]
     leave(page)
+
+
+def test_a_list_shows_its_first_row_and_nothing_that_comes_or_goes_puts_another_in_its_place(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    found: Any = fake.answers["/api/notes"]
+    notes = found["notes"]
+    newer = {**notes[0], "number": 9, "text": "Water at noon."}
+    page = visit(chrome, f"{address}/#/notes")
+    expect(page.locator(".detail .big")).to_contain_text("Always order from")
+    for there, first in (([newer, *notes], "Water at noon."), (notes[1:], "The south bed")):
+        expect(page.locator(".rows a[aria-current]")).to_contain_text("Always order from")
+        fake.answers["/api/notes"] = {"notes": there}
+        fake.push("home", {})
+        expect(page.locator(".rows a").first).to_contain_text(first)
+    expect(page.locator(".detail")).to_be_empty()
+    fake.answers["/api/notes"] = {"notes": []}
+    fake.push("home", {})
+    expect(page.locator(".empty")).to_contain_text("No notes yet")
+    assert page.get_by_label("Find in notes").count() == 0
+    leave(page)
+
+
+def test_on_a_phone_a_list_stands_alone_until_one_is_chosen(chrome: Browser, address: str) -> None:
+    page = visit(chrome, f"{address}/#/notes", 390)
+    expect(page.locator(".rows a")).to_have_count(2)
+    assert not page.locator(".detail .big").is_visible()
+    page.locator(".rows a").last.click()
+    expect(page.locator(".detail .big")).to_contain_text("The south bed")
+    leave(page)

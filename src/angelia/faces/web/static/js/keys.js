@@ -12,7 +12,7 @@ letters.watch((on) => localStorage.setItem("angelia.letters", on ? "on" : "off")
 
 /** @type {[string, string][]} */
 export const KEYS = [
-  ["Ctrl K, ⌘ K", "Search or command"], ["Ctrl ., ⌘ .", "To the next that waits"], ["Y, N, L", "In a question: allow once, do not allow, allow for longer"], ["/", "Write"], ["Enter", "Send"], ["Shift Enter", "A new line"],
+  ["Ctrl K, ⌘ K", "Find anything"], ["Ctrl ., ⌘ .", "To the next that waits"], ["Y, N, L", "In a question: allow once, do not allow, allow for longer"], ["/", "Write"], ["Enter", "Send"], ["Shift Enter", "A new line"],
   ["Ctrl Enter, ⌘ Enter", "Send; it is read after this turn"], ["Esc", "Closes; twice stops the turn"], ["J, K", "Next row, row before"], ["O", "Open the row"], ["G then O R S N C", "Overview, receipts, schedule, notes, channels"], ["N", "New conversation"], ["?", "These keys"],
 ];
 

@@ -1,5 +1,5 @@
 // A list with its detail beside it; on a phone the detail is a page of its own.
-import { html, names, useEffect, useState } from "./html.js";
+import { html, names, useEffect, useRef, useState } from "./html.js";
 import { get } from "./api.js";
 import { changes } from "./home.js";
 import { Icon, State } from "./icons.js";
@@ -37,11 +37,11 @@ export const Choice = ({ label, among, chosen, choose }) => html`<div class="seg
 /** @typedef {{id: string, state: string, word?: string, title: string, line: string, side?: string, group?: string, kind?: string}} ListRow  `kind` is what the filters know it by */
 
 /**
- * A page of rows, with one of them in detail. `of` are the things in what the API answers, each drawn as a `row`; where there may be more than `most`, older ones are asked for by their place.
- * `children` draw the detail: of the thing that is chosen, if it is among them.
- * @param {{page: string, sub?: string, find?: string, path?: string, of?: (data: any) => any[], most?: number, row: (one: any, data: any) => ListRow, id: string, filters?: [string, string][], none: string, hint: any, children: (one: any, again: () => void, data: any) => any, head?: any}} props
+ * A page of rows, with one of them in detail: the first one, until one is chosen. It stays that one, so that nothing that arrives or goes puts another under the reader's hand. `of` are the things in what the API answers, each drawn as a `row`; where there may be more than `most`, older ones are asked for by their place.
+ * `children` draw the detail: of the thing that is chosen, if it is among them, and of its name.
+ * @param {{page: string, sub?: string, find?: string, path?: string, of?: (data: any) => any[], most?: number, row: (one: any, data: any) => ListRow, id: string, filters?: [string, string][], none: string, hint: any, children: (one: any, again: () => void, data: any, id: string) => any}} props
  */
-export function ListDetail({ page, sub = "", find = `Find in ${page}`, path = `/api/${page}`, of = (data) => data[page], most = 0, row, id, filters = [], none, hint, children, head }) {
+export function ListDetail({ page, sub = "", find = `Find in ${page}`, path = `/api/${page}`, of = (data) => data[page], most = 0, row, id, filters = [], none, hint, children }) {
   const [, icon, title] = [...WAYS, ...MORE].find(([name]) => name === page) || TALKS;
   const [words, setWords] = useState("");
   const [filter, setFilter] = useState("");
@@ -51,6 +51,10 @@ export function ListDetail({ page, sub = "", find = `Find in ${page}`, path = `/
   const { data, error, again } = useAnswer(asked);
   const all = data && [...of(data), ...older];
   const rows = all?.map((one) => row(one, data)) || [];
+  const first = useRef(/** @type {string | undefined} */ (undefined));
+  if (id) first.current = "";
+  else first.current ??= rows[0]?.id;
+  const here = id || rows.find((one) => one.id === first.current)?.id;
   const more = async () => {
     const next = of(await get(`${asked}&before=${all.at(-1).place}`));
     setOlder([...older, ...next]);
@@ -58,15 +62,16 @@ export function ListDetail({ page, sub = "", find = `Find in ${page}`, path = `/
   };
   const shown = rows.filter((one) => (!filter || one.kind === filter) && `${one.title} ${one.line}`.toLowerCase().includes(words.toLowerCase()));
   const counted = (kind) => rows.filter((one) => one.kind === kind).length || "";
-  return html`<${Top} title=${title} sub=${sub}>${head}<//>
+  if (data && !here && !rows.length) return html`<${Top} title=${title} sub=${sub} /><div class="page"><${Empty} icon=${icon} title=${none}>${hint}<//></div>`;
+  return html`<${Top} title=${title} sub=${sub} />
     <div class=${names("ld", id && "open")}><section class="list" aria-label=${title}>
       <div class="tools"><label class="field"><${Icon} name="find" /><input type="text" aria-label=${find} placeholder=${find} onInput=${(e) => setWords(e.target.value)} /></label>
         ${filters.length > 0 && html`<${Choice} label="Show" among=${[["", "All"], ...filters.map(([kind, word]) => [kind, `${word} ${counted(kind)}`.trim()])]} chosen=${filter} choose=${setFilter} />`}</div>
       <div class="rows" tabindex="0" role="region" aria-label=${`${title}, list`}>
-        <${Answered} of=${{ data, error: data ? null : error, again }}>${() => (shown.length ? [...Map.groupBy(shown, (one) => one.group)].map(([name, group]) => html`${name && html`<h2 key=${`h${name}`}>${name}</h2>`}${group.map((one) => html`<a key=${one.id} href=${link(page, ...one.id.split("/"))} aria-current=${one.id === id ? "true" : null}><${State} of=${one.state} word=${one.word} /><span class="t">${one.title}</span><span class="num">${one.side}</span><span class="d">${one.line}</span></a>`)}`) : rows.length ? html`<${Empty} icon="find" title="Nothing found">No row holds these words.<//>` : html`<${Empty} icon=${icon} title=${none}>${hint}<//>`)}<//>
+        <${Answered} of=${{ data, error: data ? null : error, again }}>${() => (shown.length ? [...Map.groupBy(shown, (one) => one.group)].map(([name, group]) => html`${name && html`<h2 key=${`h${name}`}>${name}</h2>`}${group.map((one) => html`<a key=${one.id} href=${link(page, ...one.id.split("/"))} aria-current=${one.id === here ? "true" : null}><${State} of=${one.state} word=${one.word} /><span class="t">${one.title}</span><span class="num">${one.side}</span><span class="d">${one.line}</span></a>`)}`) : html`<${Empty} icon="find" title="Nothing found">No row holds these words.<//>`)}<//>
         ${!ended && rows.length >= most && html`<button class="b bare" onClick=${more}>Older ones</button>`}
       </div></section>
-      <article class="detail" tabindex="0" aria-label="Detail" key=${id}>${id ? html`<a class="b bare back" href=${link(page)}><${Icon} name="back" />${title}</a>${children(all?.find((_, at) => rows[at].id === id), again, data)}` : rows.length > 0 && html`<p class="hint">Choose one on the left.</p>`}</article></div>`;
+      <article class="detail" tabindex="0" aria-label="Detail" key=${here}>${here && html`<a class="b bare back" href=${link(page)}><${Icon} name="back" />${title}</a>${children(all?.find((_, at) => rows[at].id === here), again, data, here)}`}</article></div>`;
 }
 
 /** A name or a path as it is written, if there is one. @param {string} text */

@@ -22,7 +22,7 @@ function Nav() {
   const waiting = useSignal(waits);
   const talks = useSignal(conversations);
   return html`<nav class="nav" aria-label="Angelia"><div class="brand"><${Icon} name="mark" cls="mark" /><span>Angelia</span><a class="b bare sq" href=${link("new")} aria-label="New conversation"><${Icon} name="plus" /></a></div>
-    <button class="b find" onClick=${() => openPalette()}><${Icon} name="find" /><span>Search or command</span><kbd aria-hidden="true">Ctrl K</kbd></button>
+    <button class="b find" onClick=${() => openPalette()}><${Icon} name="find" /><span>Find anything</span><kbd aria-hidden="true">Ctrl K</kbd></button>
     <div class="scroll">${WAYS.map(([name, icon, word]) => html`<${WayThere} page=${name} icon=${icon} word=${word} here=${page === name} count=${name === "overview" ? waiting : 0} />`)}
       <h2>Conversations</h2><div class="convs">${talks.map((talk) => html`<${TalkLink} key=${talk.id} talk=${talk} here=${page === "c" && id === talk.id} />`)}<a href=${link("conversations")} aria-current=${page === "conversations" ? "page" : null}><span>${talks.length ? "All conversations" : "None yet"}</span></a></div></div>
     <div class="foot">${MORE.slice(-1).map(([name, icon, word]) => html`<${WayThere} page=${name} icon=${icon} word=${word} here=${page === name || MORE.some(([other]) => other === page)} />`)}</div></nav>`;
@@ -40,7 +40,8 @@ function Tabs() {
 /** The bar of a page. @param {{title: string, sub?: string, back?: boolean, children?: any}} props */
 export function Top({ title, sub = "", back, children }) {
   const { lost } = useSignal(line);
-  return html`<header class="top">${back && html`<a class="b bare sq back" href=${link("conversations")} aria-label="Back to the conversations"><${Icon} name="back" /></a>`}<h1>${title}</h1><span class="sub">${sub}</span><div class="end">${children}
+  const { page } = useSignal(route);
+  return html`<header class="top">${back && html`<a class="b bare sq back" href=${link("conversations")} aria-label="Back to the conversations"><${Icon} name="back" /></a>`}<h1>${title}</h1><span class="sub">${sub}</span><div class="end">${children}${MORE.some(([name]) => name === page) && html`<nav class="wideonly pagesmore" aria-label="Settings and more">${MORE.map(([name, , word]) => html`<a class="b bare" href=${link(name)} aria-current=${name === page ? "page" : null}>${word}</a>`)}</nav>`}
     <span class="line">${lost ? html`<span class="dot off"></span><span class="wideonly">No connection</span><span class="sr">No connection</span>` : html`<span class="dot"></span><span class="wideonly" aria-hidden="true">Live</span><span class="sr">Connected</span>`}</span>
     <button class="b bare sq" onClick=${otherTheme} aria-label="Dark or light"><${Icon} name="theme" /></button></div></header>`;
 }

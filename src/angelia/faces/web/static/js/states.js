@@ -4,7 +4,7 @@ import { Icon } from "./icons.js";
 import { withCode } from "./with_code.js";
 
 /** What would be here, and how. @param {{icon: import("./icons.js").IconName, title: string, children?: any}} props */
-export const Empty = ({ icon, title, children }) => html`<div class="empty"><${Icon} name=${icon} /><b>${title}</b><p>${children}</p></div>`;
+export const Empty = ({ icon, title, children }) => html`<div class="empty"><${Icon} name=${icon} /><b>${title}</b><p>${withCode(children)}</p></div>`;
 
 /** Nothing for 300 ms, then grey lines of the final height. */
 export function Skeleton() {

@@ -14,7 +14,7 @@ function lineOf(one, gateway) {
 }
 
 /** @param {{id: string}} props */
-export const Channels = ({ id }) => html`<${ListDetail} page="channels" sub="Chat networks, and how each connection is" id=${id} none="No channel yet" hint="angelia channels add sets one up in the terminal."
+export const Channels = ({ id }) => html`<${ListDetail} page="channels" sub="Chat networks, and how each connection is" id=${id} none="No channel yet" hint=${"`angelia channels add` sets one up in the terminal."}
   row=${(one, { gateway }) => {
     const [state, word] = lineOf(one, gateway);
     return { id: one.door, state, word, title: one.door, line: [door(one.kind), word, one.failed && `${one.failed} failed`].filter(Boolean).join(" · "), side: since(one.heard) };

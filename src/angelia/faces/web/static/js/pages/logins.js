@@ -25,7 +25,7 @@ const rowsOf = (data) => [
 ];
 
 /** @param {{id: string}} props */
-export const Logins = ({ id }) => html`<${ListDetail} page="logins" sub="Who gets in" id=${id} of=${rowsOf} row=${(one) => one}>${(_, again, data) => data && html`<${Detail} id=${id} data=${data} again=${again} />`}<//>`;
+export const Logins = ({ id }) => html`<${ListDetail} page="logins" sub="Who gets in" id=${id} of=${rowsOf} row=${(one) => one}>${(_, again, data, here) => data && html`<${Detail} id=${here} data=${data} again=${again} />`}<//>`;
 
 /** @param {{id: string, data: any, again: () => void}} props */
 function Detail({ id, data, again }) {

@@ -25,14 +25,14 @@ export function Overview() {
   const plans = useAnswer("/api/schedules");
   const next = (plans.data?.schedules || []).filter((one) => one.state === "active").slice(0, 5);
   const whole = [usage, plans].every((one) => one.data || one.error); // what comes late would move what stands
-  const summary = [working.length ? `${count(working.length, "turn")} at work` : "Nothing is at work", deliveries.length ? `${count(deliveries.length, "delivery", "deliveries")} did not surely arrive` : "no delivery is in doubt"].join(", ") + ".";
+  const summary = [working.length ? `${count(working.length, "turn")} at work` : "Nothing is at work", deliveries.length ? `${count(deliveries.length, "delivery", "deliveries")} may not have arrived` : "no delivery is in doubt"].join(", ") + ".";
   return html`<${Top} title="Overview" /><div class="page" tabindex="0" role="region" aria-label="Overview"><div class="wrap">${!about ? html`<${Skeleton} />` : html`
     <div class="head"><h2>${all ? `${count(all, "thing")} ${all === 1 ? "waits" : "wait"} for you` : "Nothing waits for you"}</h2><p>${summary}</p></div>
     <div><section class="part" aria-labelledby="w"><h2 id="w" class="sr">Waits for you</h2>
       ${all ? html`<ol class="items">${questions.map((question) => html`<${Waiting} key=${question.call} question=${question} />`)}
         ${deliveries.map((one) => html`<li key=${one.id}><${Icon} name=${one.status === "failed" ? "failed" : "unknown"} cls=${one.status === "failed" ? "ic bad" : "ic wait"} /><div><h3>“${titleOf(one)}” ${one.status === "failed" ? "did not arrive" : "may have arrived"}</h3><p>${one.detail || "No word came after it was sent."}</p><p class="from"><a href=${link("receipts", one.conversation, one.id)}>Receipt</a> · <a href=${link("c", one.conversation, one.seq)}>its conversation</a> · to ${receiver(one.to)}</p><div class="go"><${Again} conversation=${one.conversation} delivery=${one.id} sure=${one.status === "failed"} heard=${heedHome} /></div></div></li>`)}
         ${stopped.map((one) => html`<li key=${one.id}><${Icon} name="missed" cls="ic wait" /><div><h3>${scheduled(one)} is ${one.state}</h3><p>${one.why}</p><p class="from"><a href=${link("schedule", one.id)}>Schedule</a></p>${one.state === "paused" && html`<div class="go"><${Act} path=${`/api/schedules/${one.id}/resume`} word="Resume" told="It goes on." again=${heedHome} /></div>`}</div></li>`)}</ol>`
-      : html`<div class="box"><${Empty} icon="done" title="Nothing waits for you">Questions of all conversations, and what did not arrive, stand here.<//></div>`}</section>
+      : html`<div class="box"><${Empty} icon="done" title="Questions stand here, and what did not arrive"><a class="b" href=${link("new")}>New conversation</a><//></div>`}</section>
       ${working.length > 0 && html`<section class="part" aria-labelledby="r"><h2 id="r">At work <span>${working.length}</span></h2><ol class="items runs">${working.map((talk) => html`<${Running} key=${talk.id} talk=${talk} />`)}</ol></section>`}</div>
     <div>${whole && html`<${Money} about=${about} usage=${usage.data} />${next.length > 0 && html`<section class="part" aria-labelledby="n"><h2 id="n">Next <a href=${link("schedule")}>Schedule</a></h2><ul class="next">${next.map((one) => html`<li><time>${one.next}</time><span class="cutline">${scheduled(one)}</span></li>`)}</ul></section>`}`}</div>`}
   </div></div>`;
@@ -63,7 +63,8 @@ function Running({ talk }) {
 function Money({ about, usage }) {
   const { cost, unpriced } = about.spent_today;
   const cap = about.day_cost;
+  const days = together(usage?.days || [], "day");
   return html`<section class="part money" aria-labelledby="m"><h2 id="m">Money today <a href=${link("usage")}>Usage</a></h2><p class="fig">${money(cost)} ${cap > 0 && html`<small>of ${money(cap)}</small>`}</p>${cap > 0 && html`<${Bar} part=${Math.max(cost, 0)} whole=${cap} label=${`${money(cost)} of ${money(cap)} spent today`} big />`}
     ${unpriced > 0 && html`<p class="besides">${count(unpriced, "request")} without a known price.</p>`}
-    ${usage?.days?.length > 0 && html`<div class="kv">${together(usage.days.filter((one) => one.day === usage.days.at(-1).day), "model").slice(0, 4).map((one) => html`<div><span>${one.model.replace(/^[^:]+:/, "")}</span><b>${paid(one)}</b></div>`)}</div>`}${usage?.days?.length > 0 && html`<${Days} days=${together(usage.days, "day").slice(-7)} />`}</section>`;
+    ${days.length > 0 && html`<div class="kv">${together(usage.days.filter((one) => one.day === usage.days.at(-1).day), "model").slice(0, 4).map((one) => html`<div><span>${one.model.replace(/^[^:]+:/, "")}</span><b>${paid(one)}</b></div>`)}</div>`}${days.length > 1 && html`<${Days} days=${days.slice(-7)} />`}</section>`;
 }

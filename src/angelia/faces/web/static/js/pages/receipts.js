@@ -15,7 +15,10 @@ export const Receipts = ({ id, rest }) => html`<${ListDetail} page="receipts" su
     const [state, word] = FATES[one.status] || FATES.queued;
     return { id: `${one.conversation}/${one.id}`, state, word, title: titleOf(one), line: `${receiver(one.to)} · ${word.toLowerCase()}${one.detail ? `: ${one.detail}` : ""}`, side: one.size ? size(one.size) : "", kind: state };
   }}
-  filters=${[["failed", "Failed"], ["unknown", "Unknown"], ["way", "On its way"], ["arrived", "Arrived"]]}>${() => html`<${Receipt} conversation=${id} id=${rest} />`}<//>`;
+  filters=${[["failed", "Failed"], ["unknown", "Unknown"], ["way", "On its way"], ["arrived", "Arrived"]]}>${(_, __, ___, here) => {
+  const [conversation, own] = here.split("/");
+  return html`<${Receipt} conversation=${conversation} id=${own} />`;
+}}<//>`;
 
 /** What one fact says of it: node, tone, word. @type {Record<string, (one: any) => [string, string, string]>} */
 const TRIES = {

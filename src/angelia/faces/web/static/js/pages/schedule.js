@@ -16,7 +16,7 @@ export function Schedule({ id }) {
   const about = useSignal(home);
   return html`<${ListDetail} page="schedule" sub=${about?.zone && `Times are in ${about.zone}`} find="Find in the schedule" path="/api/schedules" of=${({ schedules }) => schedules} id=${id} none="Nothing is scheduled" hint="Say in a conversation what should happen when: “every morning at 6:30, tell me the weather”."
     row=${(one) => ({ id: one.id, state: one.state === "active" ? "next" : one.why ? "failed" : "idle", word: one.state, title: scheduled(one), line: [one.said, `to ${receiver(one.to)}`].join(" · "), side: one.state === "active" ? one.next : one.state, group: sentence(one.state), kind: one.state })}
-    filters=${[["active", "Active"], ["paused", "Paused"], ["ended", "Ended"]]}>${(_, reread) => html`<${One} id=${id} reread=${reread} />`}<//>`;
+    filters=${[["active", "Active"], ["paused", "Paused"], ["ended", "Ended"]]}>${(_, reread, __, here) => html`<${One} id=${here} reread=${reread} />`}<//>`;
 }
 
 /** Node, tone and word of an occurrence. @param {any} one @returns {[string, string, string]} */
