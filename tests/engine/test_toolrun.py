@@ -214,7 +214,7 @@ async def test_what_may_be_owed_is_told_where_the_tool_is_gone(tmp_path: Path) -
         await one.drive()
         [(status, said)] = one.results
         assert (status, [fact.paid for fact in one.facts(e.ToolFinished)]) == ("bad_call", [owed])
-    assert said.endswith("queue:fox may have to be paid for it all the same: $0.0400 are booked.")
+    assert said.endswith("queue:fox may have to be paid for it all the same: $0.04 are booked.")
 
 
 @pytest.mark.parametrize(

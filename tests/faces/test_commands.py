@@ -11,10 +11,15 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from angelia.core import entry as e
 from angelia.core.codec import from_json_lines
+from angelia.core.content import CallStatus, Text, ToolCall
+from angelia.core.ending import Answered
 from angelia.core.entry import Usage
+from angelia.core.ids import CallId
 from angelia.faces.cli.main import COMMANDS, run
 from angelia.faces.cli.options import open_app, open_to_read
+from angelia.faces.cli.show import usage_rows
 from angelia.testing.model.pictures import one_colour
 from angelia.testing.model.steps import call, say, with_usage
 from tests.faces.angelia import Place, serving
@@ -95,6 +100,21 @@ def test_usage_is_counted_by_turn(tmp_path: Path) -> None:
         rows = [line.split() for line in place.run("show", "--usage").out.splitlines()]
         assert rows[1][:6] == ["1", "openai-chat:test", "1", "1,000", "75%", "50"]
         assert rows[3][:5] == ["all", "2", "2,000", "75%", "100"]
+
+
+def test_what_tools_and_speech_were_paid_is_in_the_sums_of_usage() -> None:
+    paint, fox = CallId("c3_0"), ToolCall(CallId("c3_0"), "paint", "{}")
+    facts: list[e.AnyFact] = [
+        e.UserSaid((Text("Paint a fox."),)),
+        e.ModelSaid("m", (fox,), e.StopReason.TOOL_CALLS, e.Usage(10, 1), 1_000),
+        e.ToolFinished(paint, CallStatus.OK, (), paid=e.Payment("p", 20_000)),
+        e.ModelSaid("m", (Text("There."),), e.StopReason.END, e.Usage(10, 1)),
+        e.TurnClosed(Answered()),
+        e.SpeechMade((4,), paid=e.Payment("v", 3_000)),
+    ]
+    rows = usage_rows([e.Entry(seq, 0, fact) for seq, fact in enumerate(facts, 1)])
+    costs = [(row[0], row[-1]) for row in rows[1:]]
+    assert costs == [("1", "at least $0.021"), ("after", "$0.003"), ("all", "at least $0.024")]
 
 
 def test_deleting_asks_twice_and_leaves_nothing(tmp_path: Path) -> None:

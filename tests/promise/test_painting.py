@@ -237,7 +237,7 @@ async def test_killed_on_the_way_it_is_never_painted_again_by_itself(tmp_path: P
     assert len(brush.requests) == before == (1 if point in ("picture.came:1", "tool.ran:1") else 0)
 
 
-PRICES = [("-1", -1, "nobody knows how much"), ("0.04", 80_000, "$0.0800 are booked")]
+PRICES = [("-1", -1, "nobody knows how much"), ("0.04", 80_000, "$0.08 are booked")]
 
 
 @pytest.mark.parametrize(("price", "owed", "said"), PRICES)

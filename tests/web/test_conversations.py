@@ -6,6 +6,7 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.ending import Answered
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.principal import OWNER
 from angelia.testing.model.server import ModelServer
@@ -49,6 +50,23 @@ async def test_who_lost_the_connection_goes_on_after_the_last_entry_they_had(tmp
         listed = await page.json(f"/api/conversations/{conversation}/entries?limit=500")
         assert listed["entries"][: len(whole)] == whole
         assert listed["first"] == 0
+
+
+async def test_what_a_turn_cost_is_told_apart_from_what_all_of_them_did(tmp_path: Path) -> None:
+    address = e.Address("web")
+
+    def turn(key: str, cost: int) -> list[e.AnyFact]:
+        said = e.UserSaid((Text("go"),), OWNER, address, key)
+        return [said, e.ModelSaid("m", (call("read").parts[0],), e.StopReason.TOOL_CALLS, e.Usage(10, 1), cost)]
+
+    async with opened(tmp_path, "http://127.0.0.1:9") as app, visiting(app) as page:
+        own = ConversationId("talk0001")
+        opening = e.ConversationOpened("web", str(tmp_path), "local", OWNER)
+        first = [opening, *turn("k1", -1), *turn("k2", 20_000), e.TurnClosed(Answered())]
+        await app.transcript.append(own, [*first, *turn("k3", 30_000)])
+        told = await page.json(f"/api/conversations/{own}")
+    assert told["turn"]["spent"] == {"cost": 30_000, "tokens": 11, "unpriced": 0}
+    assert told["spent"] == {"cost": 50_000, "tokens": 33, "unpriced": 1}
 
 
 async def test_a_message_that_is_sent_again_is_stored_once(tmp_path: Path) -> None:

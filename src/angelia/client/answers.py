@@ -100,14 +100,15 @@ class ListedQuestions(Struct, frozen=True):
 
 
 class TurnState(Struct, frozen=True):
-    """Whether a turn is open, since when, and at which step. `program` are the tools of a program's own for whose
-    results alone it waits.
+    """Whether a turn is open, since when, at which step, and what it cost so far. `program` are the tools of a
+    program's own for whose results alone it waits.
     """
 
     open: bool
     since: int
     steps: int
     program: list[str] = []
+    spent: SpentMoney = SpentMoney(0, 0)
 
 
 class ConversationState(Struct, frozen=True):

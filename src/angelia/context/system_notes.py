@@ -100,7 +100,7 @@ def about_child(name: str, ended: ChildEnd, said: str) -> str:
     """What the model should know of a helper's end: only an answer is called one.
 
     >>> print(about_child("h1", ChildEnd(end.StepLimit(5), cost=20_000, steps=5), "Stopped."))
-    The helper h1 has ended without an answer (StepLimit; 5 model calls, $0.0200). Stopped.
+    The helper h1 has ended without an answer (StepLimit; 5 model calls, $0.02). Stopped.
     >>> print(about_child("h1", ChildEnd(end.StepLimit(5), steps=5, unpriced=5), "Stopped."))
     The helper h1 has ended without an answer (StepLimit; 5 model calls, price unknown). Stopped.
     """

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 from angelia.core import entry as e
 
+_LEAST, _FEW = 100, 100_000
+"""Millionths of a dollar: what is less is no number any more; what is less has four digits behind the point."""
+
 
 class UsageMeter:
     """Tokens, money, and how full the context is; fed with entries as they come.
@@ -55,7 +58,7 @@ class UsageMeter:
         """Tokens, cost and context, each only where it is known; `window` is the model's, in tokens, 0 if unknown."""
         words = [f"{count(self.tokens)} tokens"] if self.tokens else []
         if self.cost or (self.replies and not self.unpriced):
-            words.append(money(self.cost) + ("+" if self.unpriced else ""))
+            words.append(cost_words(self.cost, self.unpriced))
         if self.context:
             share = f"{self.context / window:.0%}" if window else count(self.context)
             words.append(f"context {share}" + (f" ({self.cached:.0%} cached)" if self.cached else ""))
@@ -74,22 +77,25 @@ def count(number: int) -> str:
 
 
 def money(millionths: int) -> str:
-    """An amount in US dollars; small ones with more digits.
+    """An amount in US dollars; small ones with more digits, as far as they have any. The page says it alike (words.js).
 
-    >>> money(0), money(1_234), money(2_500_000)
-    ('$0', '$0.0012', '$2.50')
+    >>> money(0), money(20), money(1_234), money(20_000), money(2_500_000)
+    ('$0.00', 'under $0.0001', '$0.0012', '$0.02', '$2.50')
     """
-    if not millionths:
-        return "$0"
-    return f"${millionths / 1e6:.4f}" if millionths < 100_000 else f"${millionths / 1e6:.2f}"
+    if 0 < millionths < _LEAST:
+        return f"under ${_LEAST / 1e6:.4f}"
+    if millionths >= _FEW:
+        return f"${millionths / 1e6:.2f}"
+    text = f"${millionths / 1e6:.4f}"
+    return text[:-2] + text[-2:].rstrip("0")
 
 
 def cost_words(millionths: int, unpriced: int) -> str:
-    """An amount in US dollars, besides which so many payments have no known price.
+    """An amount in US dollars, besides which so many payments have no known price. The page says it alike (words.js).
 
     >>> cost_words(20_000, 0), cost_words(0, 3), cost_words(20_000, 1)
-    ('$0.0200', 'price unknown', '$0.0200 + ?')
+    ('$0.02', 'price unknown', 'at least $0.02')
     """
     if not unpriced:
         return money(millionths)
-    return f"{money(millionths)} + ?" if millionths else "price unknown"
+    return f"at least {money(millionths)}" if millionths >= _LEAST else "price unknown"

@@ -28,7 +28,7 @@ def owed_in_words(owed: e.Payment) -> str:
     """A sentence on it; empty where nothing is owed.
 
     >>> owed_in_words(e.Payment("openai:gpt-image-2", 40_000))
-    'openai:gpt-image-2 may have to be paid for it all the same: $0.0400 are booked.'
+    'openai:gpt-image-2 may have to be paid for it all the same: $0.04 are booked.'
     >>> owed_in_words(e.Payment("openai:gpt-image-2", -1))
     'openai:gpt-image-2 may have to be paid for it all the same, and nobody knows how much.'
     """

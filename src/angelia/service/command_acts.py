@@ -5,7 +5,7 @@ from pathlib import Path
 
 from angelia.context.budget import ASSUMED_WINDOW, fixed_size
 from angelia.context.system_notes import pins
-from angelia.context.usage_meter import UsageMeter, money
+from angelia.context.usage_meter import UsageMeter, cost_words
 from angelia.context.view import project
 from angelia.context.window_usage import contents, rows
 from angelia.core import entry as e
@@ -147,7 +147,7 @@ async def usage(port: CommandPort, _: str) -> CommandTable:
 
 def _spent(what: str, spent: Spending) -> tuple[str, ...]:
     unknown = f"{counted(spent.unpriced, 'reply')} without a known price" if spent.unpriced else ""
-    return what, f"{spent.tokens:,} tokens", money(spent.cost) if spent.cost or not unknown else "", unknown
+    return what, f"{spent.tokens:,} tokens", cost_words(spent.cost, spent.unpriced), unknown
 
 
 async def admit(port: CommandPort, words: str) -> CommandReply:

@@ -239,7 +239,7 @@ def state(**more: Any) -> dict[str, Any]:
         "last_seq": 30,
         "opened_at": AT,
         "owner": "owner",
-        "turn": {"open": True, "since": AT + 1000, "spent": 210_000, "waits": [32]},
+        "turn": {"open": True, "since": AT + 1000, "spent": {"cost": 210_000, "tokens": 48_211}, "waits": [32]},
         "questions": [QUESTION, SECOND],
         "spent": {"cost": 210_000, "tokens": 48_211, "unpriced": 0},
         "cap": 500_000,

@@ -47,7 +47,7 @@ def test_an_end_of_a_helper_whose_price_nobody_knows_says_so(chrome: Browser, fa
     page = talk(chrome, fake, address, [said(1, "Ask them."), *begun, *over])
     told = page.locator(".work p")
     expect(told).to_have_count(3)
-    assert [line.split(" · ")[2] for line in told.all_inner_texts()] == ["Price unknown", "$0.02", "$0.00"]
+    assert [line.split(" · ")[2] for line in told.all_inner_texts()] == ["Price unknown", "At least $0.02", "$0.00"]
     leave(page)
 
 

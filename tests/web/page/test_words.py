@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Browser
 
+from angelia.context.usage_meter import cost_words
 from tests.web.page.visits import blank
 
 pytestmark = [pytest.mark.real("chromium"), pytest.mark.slow]
@@ -25,4 +26,19 @@ def test_a_span_is_told_in_its_largest_unit_and_in_the_next_one_where_that_says_
         list(SPANS),
     )
     assert dict(zip(SPANS, said, strict=True)) == SPANS
+    page.close()
+
+
+def test_a_sum_of_money_reads_as_in_the_terminal(chrome: Browser) -> None:
+    costs = [0, 1, 99, 100, 149, 1_234, 5_000, 9_999, 20_000, 99_960, 100_000, 505_000, 2_500_000, 1_234_567_890]
+    sums = [{"cost": cost, "unpriced": unpriced} for cost in costs for unpriced in (0, 1)]
+    page = blank(chrome)
+    said = page.evaluate(
+        """async (all) => {
+            const { paid } = await import("/js/words.js");
+            return all.map(paid);
+        }""",
+        sums,
+    )
+    assert [one.lower() for one in said] == [cost_words(one["cost"], one["unpriced"]) for one in sums]
     page.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from angelia.context.usage_meter import money
 from angelia.core.counts import counted
 from angelia.core.entry import AdminAct
 from angelia.core.errors import BadInput, NotFound
@@ -69,9 +70,9 @@ async def _spent(app: App, who: Principal) -> str:
     """What they have cost today of what they may; empty without a cap of theirs."""
     told = []
     for budget in budgets_of(app.loaded.config, who):
-        cost = await app.budgets.today(budget) / 1e6
+        cost = await app.budgets.today(budget)
         of = "" if budget.of == (who,) else f" ({budget.name.removesuffix(' today')})"
-        told.append(f"${cost:.2f} of ${budget.most / 1e6:g} today{of}")
+        told.append(f"{money(cost)} of ${budget.most / 1e6:g} today{of}")
     return ", ".join(told)
 
 

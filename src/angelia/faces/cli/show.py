@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from angelia.context.usage_meter import UsageMeter, money
+from angelia.context.usage_meter import UsageMeter, cost_words
 from angelia.core import entry as e
 from angelia.core.codec import to_json_line
 from angelia.core.counts import counted
@@ -97,15 +97,15 @@ def usage_rows(entries: Sequence[e.Entry]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [head]
     turn, whole = _Turn(), _Turn()
     for entry in entries:
-        fact = entry.fact
-        if isinstance(fact, e.ModelSaid | e.ModelFailed | e.ModelAsked | e.ViewMoved):
-            turn.add(entry)
-            whole.add(entry)
-        elif isinstance(fact, e.TurnClosed):
+        turn.add(entry)
+        whole.add(entry)
+        if isinstance(entry.fact, e.TurnClosed):
             rows.append(turn.row(str(len(rows))))
             turn = _Turn()
     if turn.usage_meter.replies:
         rows.append(turn.row(f"{len(rows)} (open)"))
+    elif turn.usage_meter.cost or turn.usage_meter.unpriced:
+        rows.append(turn.row("after"))  # answers that were spoken once the turn had ended
     return [*rows, whole.row("all")]
 
 
@@ -129,12 +129,7 @@ class _Turn:
     def row(self, name: str) -> tuple[str, ...]:
         """As a row of the table."""
         share = f"{self.cached / self.input:.0%}" if self.input else "–"
-        unknown = "+ ?" if self.usage_meter.unpriced else ""
-        cost = (
-            "unknown"
-            if self.usage_meter.unpriced == self.usage_meter.replies
-            else f"{money(self.usage_meter.cost)} {unknown}".rstrip()
-        )
+        cost = cost_words(self.usage_meter.cost, self.usage_meter.unpriced)
         model = self.usage_meter.model if name != "all" else ""
         return (name, model, str(self.usage_meter.replies), f"{self.input:,}", share, f"{self.output:,}", cost)
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from angelia.context.usage_meter import money
+from angelia.context.usage_meter import cost_words
 from angelia.core import entry as e
 from angelia.faces.cli.batch.result_words import result_line
 from angelia.faces.words import colours
@@ -61,7 +61,8 @@ class LiveTable:
     def _all(self, runner: BatchRunner) -> str:
         done = len(runner.results)
         passed = sum(result.passed for result in runner.results)
-        parts = [f"{done} of {self._total} done", f"{passed} passed", *([money(runner.cost)] if runner.cost else [])]
+        cost = cost_words(runner.cost, sum(result.unpriced for result in runner.results))
+        parts = [f"{done} of {self._total} done", f"{passed} passed", *([cost] if runner.cost else [])]
         fresh, left = done - runner.found, self._total - done - len(runner.left)
         if fresh > 0 and left > 0:
             parts.append(f"{_span((self._clock() - self._began) / fresh * left)} left")

@@ -75,6 +75,7 @@ class WatchedConversation:
         self._plan: list[View] = []
         self._begun_at: dict[CallId, int] = {}
         self._files: list[View] = []
+        self._unpriced_before = 0
         self._state: View | None = None
         self._readers: set[_Reader] = set()
         self._heeding: set[Callable[[], None]] = set()
@@ -146,6 +147,7 @@ class WatchedConversation:
                 "open": bool(self.turn.opened),
                 "since": self.turn.started_at,
                 "steps": self.turn.steps,
+                "spent": self._of_turn(),
                 "program": self._wanted(),
                 "waits": [one.seq for one in self.turn.unread if can_be_taken_back(self.turn, one.seq)],
             },
@@ -155,6 +157,11 @@ class WatchedConversation:
             "plan": self._plan,
             "trouble": self.trouble,
         }
+
+    def _of_turn(self) -> dict[str, int]:
+        """What the turn cost so far: a cap on money is one of each turn."""
+        unpriced = max(self._meter.unpriced - self._unpriced_before, 0)
+        return spent_view(self.turn.cost, self.turn.tokens, unpriced)
 
     def _wanted(self) -> list[str]:
         """The tools of a program's own whose results are all that the turn waits for."""
@@ -282,6 +289,8 @@ class WatchedConversation:
                 self._plan = [{"text": clean(one.text), "state": one.status} for one in todos(self.entries)]
             case e.WorkStarted(call=call):
                 self._begun_at[call] = entry.at
+            case e.TurnClosed():
+                self._unpriced_before = self._meter.unpriced
             case _:
                 return
 

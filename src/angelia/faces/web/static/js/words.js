@@ -34,15 +34,15 @@ export function dayName(at, now = Date.now()) {
   return longDay(at);
 }
 
-/** Millionths of a dollar; a price that nobody knows is never nothing. @param {number | undefined} cost */
+/** Millionths of a dollar, small ones with more digits; a price that nobody knows is never nothing. As the terminal says it (usage_meter.py). @param {number | undefined} cost */
 export function money(cost) {
   if (cost === undefined || cost < 0) return "Price unknown";
-  if (cost > 0 && cost < 5000) return "under $0.01";
-  return `$${(cost / 1e6).toFixed(2)}`;
+  if (cost > 0 && cost < 100) return "under $0.0001";
+  return `$${cost < 1e5 ? (cost / 1e6).toFixed(4).replace(/0{1,2}$/, "") : (cost / 1e6).toFixed(2)}`;
 }
 
-/** What something cost, of which some has no known price: that is never nothing. @param {{cost: number, unpriced?: number}} spent */
-export const paid = (spent) => (spent.unpriced && !spent.cost ? money(-1) : money(spent.cost));
+/** What something cost at least, where some of it has no known price. @param {{cost: number, unpriced?: number}} spent */
+export const paid = ({ cost, unpriced }) => (!unpriced ? money(cost) : cost < 100 ? money(-1) : `At least ${money(cost)}`);
 
 /** @param {number} bytes */
 export function size(bytes) {

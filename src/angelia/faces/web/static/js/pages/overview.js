@@ -54,17 +54,17 @@ function Waiting({ question }) {
 
 /** @param {{talk: any}} props */
 function Running({ talk }) {
-  const spent = talk.spent ?? 0;
+  const spent = { cost: talk.spent };
   return html`<li><${State} of=${talk.waits ? "wait" : "work"} /><div><a href=${link("c", talk.id)}>${talk.title || "New conversation"}</a><p class="what">${talk.waits ? "waits for you" : `at work; last heard ${when(talk.last_at)}`}</p></div>
-    <div class="cash num">${talk.spent !== undefined && html`<span><span>${spentOf(spent, talk.cap || 0)}</span></span>${talk.cap > 0 && html`<${Bar} part=${spent} whole=${talk.cap} label=${`${spentOf(spent, talk.cap)} spent`} live />`}`}</div><button class="b bare" onClick=${() => stopTurn(talk.id)}><${Icon} name="stop" /><span>Stop</span></button></li>`;
+    <div class="cash num">${talk.spent !== undefined && html`<span><span>${spentOf(spent, talk.cap || 0)}</span></span>${talk.cap > 0 && html`<${Bar} part=${talk.spent} whole=${talk.cap} label=${`${spentOf(spent, talk.cap)} spent`} live />`}`}</div><button class="b bare" onClick=${() => stopTurn(talk.id)}><${Icon} name="stop" /><span>Stop</span></button></li>`;
 }
 
 /** @param {{about: any, usage: any}} props */
 function Money({ about, usage }) {
-  const { cost, unpriced } = about.spent_today;
+  const spent = about.spent_today;
   const cap = about.day_cost;
   const days = together(usage?.days || [], "day");
-  return html`<section class="part money" aria-labelledby="m"><h2 id="m">Money today <a href=${link("usage")}>Usage</a></h2><p class="fig">${money(cost)} ${cap > 0 && html`<small>of ${money(cap)}</small>`}</p>${cap > 0 && html`<${Bar} part=${Math.max(cost, 0)} whole=${cap} label=${`${money(cost)} of ${money(cap)} spent today`} big />`}
-    ${unpriced > 0 && html`<p class="besides">${count(unpriced, "request")} without a known price.</p>`}
+  return html`<section class="part money" aria-labelledby="m"><h2 id="m">Money today <a href=${link("usage")}>Usage</a></h2><p class="fig">${paid(spent)} ${cap > 0 && html`<small>of ${money(cap)}</small>`}</p>${cap > 0 && html`<${Bar} part=${Math.max(spent.cost, 0)} whole=${cap} label=${`${spentOf(spent, cap)} spent today`} big />`}
+    ${spent.unpriced > 0 && html`<p class="besides">${count(spent.unpriced, "request")} without a known price.</p>`}
     ${days.length > 0 && html`<div class="kv">${together(usage.days.filter((one) => one.day === usage.days.at(-1).day), "model").slice(0, 4).map((one) => html`<div><span>${one.model.replace(/^[^:]+:/, "")}</span><b>${paid(one)}</b></div>`)}</div>`}${days.length > 1 && html`<${Days} days=${days.slice(-7)} />`}</section>`;
 }
