@@ -9,15 +9,19 @@ import msgspec
 import pytest
 
 from angelia.core.days import DAY_MS
+from angelia.core.entry import Scope
 from angelia.core.errors import NotFound
 from angelia.core.principal import OWNER, Principal
 from angelia.faces.web.access.logins import Logins
+from angelia.faces.web.asgi.request import RequestRefused
 from angelia.faces.web.conversations.uploads import Uploads
 from angelia.models.catalog.prices import KnownModel, PriceBook
 from angelia.service.app import App
 from angelia.service.settings.config import load
 from angelia.store.sql.copy_folder import copies
+from angelia.store.tables.grants import Grants
 from angelia.store.tables.pairings import LIVES_MS, MOST_ASKING, Pairings
+from tests.store.test_beside import ask_and_allow
 
 pytestmark = pytest.mark.anyio
 
@@ -91,10 +95,42 @@ async def test_a_file_that_no_message_named_is_let_go(home: Home, app: App) -> N
 
 async def test_a_visit_is_noted_as_the_last_one(home: Home, app: App) -> None:
     logins = Logins(app.key_value, app.clock)
-    token = await logins.begin("password")
     home.now = RIGHT
-    assert await logins.known(token)
+    token = await logins.begin("password")
+    for home.now in (RIGHT + 20 * DAY_MS, RIGHT):
+        assert await logins.known(token)
     assert [login.seen for login in await logins.all()] == [RIGHT]
+
+
+@pytest.mark.parametrize("later", [0, 400], ids=["at once", "once it is then in truth"])
+async def test_what_was_permitted_for_a_time_is_permitted_no_longer(home: Home, app: App, later: int) -> None:
+    logins, pairings = Logins(app.key_value, app.clock), Pairings(app.db)
+    link, token = await logins.new_code(), await logins.begin("password")
+    code = await pairings.ask(Principal("chat", "ann"), "Ann")
+    await ask_and_allow(app.transcript, "talk", Scope.REMEMBERED, until=AHEAD + 30 * DAY_MS)
+    told: list[str] = []
+    for day in dict.fromkeys((0, 1, later)):
+        home.now = RIGHT + day * DAY_MS
+        told += await app.upkeep.tidy()
+        if day < later:
+            await logins.new_code()
+            await pairings.ask(Principal("chat", "ben"), "Ben")
+    assert await Grants(app.db).list(OWNER) == []
+    assert not await logins.known(token)
+    assert isinstance(code, str)
+    with pytest.raises(NotFound, match="Nobody waits"):
+        await pairings.approve(code, by=OWNER)
+    with pytest.raises(RequestRefused, match="cannot be used any more"):
+        await logins.spend(link)
+    assert [line for line in told if "“shell:git push” was given for a time while the clock was ahead" in line]
+
+
+async def test_what_holds_without_an_end_holds(home: Home, app: App) -> None:
+    await ask_and_allow(app.transcript, "talk", Scope.REMEMBERED)
+    for day in (0, 1):
+        home.now = RIGHT + day * DAY_MS
+        assert await app.upkeep.tidy() == []
+    assert len(await Grants(app.db).list(OWNER)) == 1
 
 
 async def test_strangers_are_given_codes(home: Home, app: App) -> None:

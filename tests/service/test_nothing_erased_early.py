@@ -1,6 +1,7 @@
 """A clock that is ahead at one look, or behind at one, erases nothing before its time."""
 
 from collections.abc import AsyncIterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.days import DAY_MS
 from angelia.core.ids import CallId, ConversationId, wall_clock
 from angelia.core.principal import OWNER
+from angelia.faces.web.access.logins import Logins
 from angelia.faces.web.conversations.uploads import Uploads
 from angelia.service.app import App
 from angelia.service.settings.config import load
@@ -29,7 +31,8 @@ class Kept:
     def __init__(self, app: App, now: list[int], work: Path) -> None:
         self.app, self.now, self._work = app, now, work
         self.uploads = Uploads(app.intake, app.key_value, app.clock)
-        self.brought = ""
+        self.logins = Logins(app.key_value, app.clock)
+        self.brought = self.login = ""
 
     async def begin(self) -> None:
         """Everything is made, and looked at for the first time."""
@@ -54,11 +57,13 @@ class Kept:
         keep(app.undo, self._work, "notes.txt")
         await app.upkeep.tidy()
         self.brought = await brought(self.uploads)
+        self.login = await self.logins.begin("password")
 
     async def look(self) -> None:
         """Whatever looks for what is too old does so."""
         await self.app.upkeep.tidy()
         await brought(self.uploads)
+        await self.logins.new_code()
 
     async def there(self) -> dict[str, bool]:
         """What there is still."""
@@ -70,6 +75,7 @@ class Kept:
             "its screenshot": bool(shots) and isinstance(shots[0], Media) and await app.blobs.has(shots[0].blob),
             "the id that was handed out": await app.handed_out.of(ConversationId("handed out")) is not None,
             "the file that was brought": bool(await app.key_value.get(f"web-upload:{self.brought}")),
+            "a login": bool(await app.key_value.get(f"web-login:{sha256(self.login.encode()).hexdigest()}")),
             "what was swept": bool(await app.blobs.trash()),
             "what can be taken back": bool(app.undo.steps("c")),
         }

@@ -285,6 +285,7 @@ WITHOUT_VIEWER = {
     "Transcript.note_rest": OF_ONE,
     "Transcript.works_in": "whether anybody works in a folder, for what would remove it",
     "Transcript.version": RUNS,
+    "Grants.take_back_given_after": RUNS,
     "Outbox.progress": OF_ONE,
     "Outbox.is_settled": RUNS,
     "Outbox.pending": RUNS,

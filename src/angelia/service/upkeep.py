@@ -16,6 +16,7 @@ from angelia.cancellation import end_if_cancelled
 from angelia.core.days import DAY_MS
 from angelia.core.errors import AngeliaError, StoreError
 from angelia.core.ids import Clock
+from angelia.core.text import one_line
 from angelia.sandboxes.local.processes import end_bearers
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.handed_out import HandedOut
@@ -26,6 +27,7 @@ from angelia.service.screenshots import Screenshots
 from angelia.store.media.blobs import TRASH_S, BlobStore
 from angelia.store.port import LogStore
 from angelia.store.sql.database import Database
+from angelia.store.tables.grants import Grants
 from angelia.store.tables.key_value import KeyValue
 
 logger = logging.getLogger("angelia.service")
@@ -116,6 +118,7 @@ class Upkeep(Struct, frozen=True):
                 logger.warning("%s", error)
                 told.append(str(error))
         await self.handed_out.tidy(look.upto, look.latest)
+        told += [_taken_back(one.pattern) for one in await Grants(self.db).take_back_given_after(look.latest)]
         return told
 
     async def _tidy_home(self, look: DailyLook) -> None:
@@ -161,6 +164,12 @@ class Upkeep(Struct, frozen=True):
 
         await sweep(self.db, self.blobs, look.upto_s - DAY_S)
         await self.blobs.empty_trash(look.upto_s - TRASH_S)
+
+
+def _taken_back(pattern: str) -> str:
+    words = f"The permission for “{one_line(pattern, 200)}” was given for a time while the clock was ahead"
+    logger.warning("%s, and is taken back", words)
+    return f"{words}. It would hold long after its time, so it is taken back: you are asked again."
 
 
 def _sweep_temporary() -> None:

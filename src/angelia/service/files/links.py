@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from angelia.core.content import Media
 from angelia.core.errors import ConfigError
 from angelia.core.ids import Clock
+from angelia.core.term import holds
 from angelia.service.settings.config import GatewaySettings
 from angelia.store.media.blobs import BlobStore, damaged
 from angelia.store.media.durable import unfinished
@@ -56,7 +57,8 @@ class Links:
         place, part, expires = (int(digits, 16) for digits in read.groups()[:3])
         receipt = await self._outbox.at(place) if place < 1 << 63 else None
         media = receipt.parts[part] if receipt and part < len(receipt.parts) else None
-        if receipt is None or not isinstance(media, Media) or expires <= self._clock() // 1000:
+        begun = (expires - self._hours * 3600) * 1000
+        if receipt is None or not isinstance(media, Media) or not holds(begun, expires * 1000, self._clock()):
             return None
         return media if hmac.compare_digest(self._signature(receipt, part, expires), read[4]) else None
 

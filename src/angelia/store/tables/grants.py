@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from angelia.core import codec
+from angelia.core.days import DAY_MS
 from angelia.core.entry import ApprovalAsked, ApprovalGiven, Entry, Scope
 from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId
@@ -39,21 +40,28 @@ class Grants:
         self, principal: Principal, sandbox: str, workspace: str, conversation: ConversationId
     ) -> list[Grant]:
         """The grants that hold now for work in this conversation; the caller compares their patterns."""
-        now = self._db.clock()
-        return await self._db.read(
-            lambda connection: _grants(
-                connection,
-                "principal = ? AND sandbox = ? AND workspace = ? AND conversation IN ('', ?)"
-                " AND (until = 0 OR until > ?)",
-                (str(principal), sandbox, workspace, conversation, now),
-            )
-        )
+        where = f"principal = ? AND sandbox = ? AND workspace = ? AND conversation IN ('', ?) AND {_HOLDS}"
+        values = (str(principal), sandbox, workspace, conversation, *_at(self._db.clock()))
+        return await self._db.read(lambda connection: _grants(connection, where, values))
 
     async def list(self, viewer: Principal) -> list[Grant]:
         """Every grant that holds now for work that they may see, oldest first."""
         theirs, values = visible_to(viewer, "principal")
-        where, now = f"{theirs} AND (until = 0 OR until > ?)", self._db.clock()
-        return await self._db.read(lambda connection: _grants(connection, where, (*values, now)), viewer)
+        where, at = f"{theirs} AND {_HOLDS}", _at(self._db.clock())
+        return await self._db.read(lambda connection: _grants(connection, where, (*values, *at)), viewer)
+
+    async def take_back_given_after(self, latest: int) -> tuple[Grant, ...]:
+        """Take back those for a time that were given after a moment to come: a clock was ahead, and once it is then in
+        truth, they would hold again.
+        """
+        given = "until <> 0 AND given_at > ?"
+
+        def taken(connection: StoreConnection) -> tuple[Grant, ...]:
+            found = tuple(_grants(connection, given, (latest,)))
+            connection.execute(f"DELETE FROM grants WHERE {given}", (latest,))  # noqa: S608 - fixed text
+            return found
+
+        return await self._db.write(taken)
 
     async def require(self, viewer: Principal, number: int) -> None:
         """Raises NotFound where no grant that holds and that they may see has this id."""
@@ -78,6 +86,16 @@ class Grants:
 
 def _no_grant(number: int) -> NotFound:
     return NotFound(f"There is no grant {number}.", then="`angelia grants` lists them.")
+
+
+_HOLDS = "(until = 0 OR until > ? AND given_at <= ?)"
+"""Those without an end, and those that are within their time: not such as were given while a clock was ahead, which
+would hold until long after it. Clocks may differ by a day.
+"""
+
+
+def _at(now: int) -> tuple[int, int]:
+    return now, now + DAY_MS
 
 
 def grant(connection: StoreConnection, conversation: ConversationId, entry: Entry) -> None:

@@ -94,8 +94,8 @@ class Pairings:
     async def waiting(self, viewer: Principal) -> list[Paired]:
         """Those who have a code that is still good, oldest first; of them, whom `viewer` may see."""
         theirs, values = visible_to(viewer, "principal")
-        where, now = f"{_GOOD} AND {theirs} ORDER BY asked_at", self._db.clock()
-        return await self._db.read(lambda connection: _paired(connection, where, (now, *values)), viewer)
+        where, at = f"{_GOOD} AND {theirs} ORDER BY asked_at", _good_at(self._db.clock())
+        return await self._db.read(lambda connection: _paired(connection, where, (*at, *values)), viewer)
 
     async def list(self, viewer: Principal) -> list[Paired]:
         """Those who were let in; of them, whom `viewer` may see."""
@@ -110,7 +110,8 @@ class Pairings:
             NotFound: nobody was, or it has expired or was used.
         """
         now, hashed = self._db.clock(), _hashed(code.strip().upper())
-        found = await self._db.read(lambda connection: _paired(connection, f"code = ? AND {_GOOD}", (hashed, now)))
+        where, values = f"code = ? AND {_GOOD}", (hashed, *_good_at(now))
+        found = await self._db.read(lambda connection: _paired(connection, where, values))
         return _or_nobody(found[0] if found else None)
 
     async def approve(self, code: str, *, by: Principal, role: PersonRole = PersonRole.GUEST) -> Paired:
@@ -159,11 +160,16 @@ def _hashed(code: str) -> str:
     return hashlib.sha256(f"angelia-pairing:{code}".encode()).hexdigest()
 
 
-_GOOD = "code <> '' AND approved_by = '' AND expires > ?"
+_GOOD = "code <> '' AND approved_by = '' AND expires > ? AND expires <= ?"
+"""What ends later than any code of now was given while a clock was ahead."""
+
+
+def _good_at(now: int) -> tuple[int, int]:
+    return now, now + 2 * LIVES_MS
 
 
 def _ask(connection: StoreConnection, who: Principal, name: str, code: str, now: int) -> str | NoCode:
-    before, ahead = now - LIVES_MS, now + 2 * LIVES_MS
+    before, (_, ahead) = now - LIVES_MS, _good_at(now)
     over = "DELETE FROM pairings WHERE approved_by = '' AND (expires <= ? AND asked_at <= ? OR expires > ?)"
     connection.execute(over, (now, before, ahead))  # what ends so late, somebody asked for as the clock was ahead
     row = connection.execute("SELECT expires FROM pairings WHERE principal = ?", (str(who),)).fetchone()
@@ -184,7 +190,7 @@ def _approve(
     connection: StoreConnection, where: str, which: str, done: tuple[Principal, int, PersonRole]
 ) -> Paired | None:
     by, now, role = done
-    found = _paired(connection, f"{where} AND {_GOOD}", (which, now))
+    found = _paired(connection, f"{where} AND {_GOOD}", (which, *_good_at(now)))
     if not found:
         return None
     one = found[0]

@@ -10,7 +10,9 @@ from msgspec import Struct
 from angelia.core.days import DAY_MS
 from angelia.core.errors import NotFound
 from angelia.core.ids import Clock
+from angelia.core.term import holds
 from angelia.faces.web.asgi.request import RequestRefused
+from angelia.service.upkeep import Looks
 from angelia.store.tables.key_value import KeyValue
 
 CODE_MS = 10 * 60 * 1000
@@ -24,7 +26,10 @@ _NOTED_MS = 3600 * 1000
 
 COOKIE = "angelia-login"
 
-_CODES, _LOGINS = "web-code:", "web-login:"
+_CODES, _LOGINS, _LOOKED = "web-code:", "web-login:", "web-logins-looked"
+_CLOCKS_DIFFER_MS = 60_000
+"""Of the machine that makes a link and the one that takes it. A link that ends later was made while a clock was ahead.
+"""
 _KEY = 16
 
 
@@ -58,6 +63,10 @@ class _Login(Struct, frozen=True):
     def until(self) -> int:
         """When it ends, if nobody comes back."""
         return min(self.seen + self.terms.idle_ms, self.since + self.terms.most_ms)
+
+    def holds(self, now: int) -> bool:
+        """Whether it is one now."""
+        return holds(self.since, self.until() + 1, now)
 
 
 class LoginView(Struct, frozen=True):
@@ -95,7 +104,7 @@ class Logins:
         name = _CODES + _hash(code)
         async with self._taking:
             until = await self._key_value.get(name)
-            if not until or int(until) < self._clock():
+            if not until or not 0 <= int(until) - self._clock() <= CODE_MS + _CLOCKS_DIFFER_MS:
                 raise RequestRefused(
                     401,
                     "This link cannot be used any more.",
@@ -133,7 +142,7 @@ class Logins:
         views = [
             LoginView(own[:_KEY], one.since, one.seen, one.until(), one.by, one.visitor.address, one.visitor.browser)
             for own, one in found
-            if now <= one.until()
+            if one.holds(now)
         ]
         return sorted(views, key=lambda view: -view.seen)
 
@@ -162,20 +171,23 @@ class Logins:
     async def _holding(self, token: str, now: int) -> _Login | None:
         kept = await self._key_value.get(_LOGINS + _hash(token)) if token else ""
         login = msgspec.json.decode(kept, type=_Login) if kept else None
-        return login if login and now <= login.until() else None
+        return login if login and login.holds(now) else None
 
     async def _note(self, token: str, login: _Login) -> None:
         await self._key_value.put(_LOGINS + _hash(token), msgspec.json.encode(login).decode())
 
     async def _tidy(self) -> None:
-        """Forget what does not hold any more."""
-        now = self._clock()
-        for name, until in await self._key_value.all(_CODES):
-            if int(until) < now:
-                await self._key_value.forget(name)
-        for name, kept in await self._key_value.all(_LOGINS):
-            if now > msgspec.json.decode(kept, type=_Login).until():
-                await self._key_value.forget(name)
+        """Forget what does not hold any more, and what began while a clock was ahead: it would hold again by then."""
+        async with Looks(self._key_value, self._clock).daily(_LOOKED) as look:
+            if not look.due:
+                return
+            for name, until in await self._key_value.all(_CODES):
+                if not look.upto <= int(until) <= look.latest:
+                    await self._key_value.forget(name)
+            for name, kept in await self._key_value.all(_LOGINS):
+                login = msgspec.json.decode(kept, type=_Login)
+                if look.upto > login.until() or login.since > look.latest:
+                    await self._key_value.forget(name)
 
 
 def login_id(token: str) -> str:
