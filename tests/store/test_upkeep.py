@@ -330,6 +330,38 @@ async def test_of_each_day_one_copy_is_kept_and_of_seven_days(home: Path, db: Da
     again.close()
 
 
+async def test_copies_of_days_to_come_go_once_seven_newer_ones_are_there(
+    home: Path, db: Database, conversation: ConversationId
+) -> None:
+    right = 1_790_000_000_000
+    ahead = [await copied(db, conversation, right + (400 + day) * DAY_MS) for day in range(7)]
+    for day in range(7):
+        today = await copied(db, conversation, right + day * DAY_MS)
+        assert today in copies(home)
+        assert len(copies(home)) == 7
+    assert not set(copies(home)) & set(ahead)
+
+
+async def test_a_copy_of_today_that_is_older_than_others_is_made_anew(
+    home: Path, db: Database, conversation: ConversationId
+) -> None:
+    right = 1_790_000_000_000
+    early = await copied(db, conversation, right + 2 * DAY_MS)
+    was = early.read_bytes()
+    await copied(db, conversation, right + DAY_MS)
+    assert await copied(db, conversation, right + 2 * DAY_MS) == early
+    assert early.read_bytes() != was
+    assert await copy_daily(db, right + 2 * DAY_MS) is None
+
+
+async def copied(db: Database, conversation: ConversationId, moment: int) -> Path:
+    """Something more is said, and the copy of that day is made."""
+    await Transcript(db).append(conversation, [said("more")])
+    copy = await copy_daily(db, moment)
+    assert copy is not None
+    return copy
+
+
 async def test_a_damaged_log_never_takes_the_place_of_a_sound_copy(home: Path, db: Database, picture: str) -> None:
     for day in range(7):
         await copy_daily(db, 1_790_000_000_000 + day * DAY_MS)

@@ -89,6 +89,15 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         return _to_read(folder / path.name, "mode=rw")  # open files stay readable without their names
 
 
+def connect_to_unchanging(path: Path) -> sqlite3.Connection:
+    """A connection to a database that nobody changes meanwhile, such as a copy; nothing is made beside it.
+
+    Raises:
+        sqlite3.Error: it cannot be read.
+    """
+    return _to_read(path, "mode=ro&immutable=1")
+
+
 def foreign_copy(path: Path) -> sqlite3.Connection:
     """A connection to a copy, made for this, of a database that another program wrote: nothing that it holds is run
     (https://sqlite.org/security.html), no value has more than 64 MB, and bytes that are no UTF-8 become a sign.

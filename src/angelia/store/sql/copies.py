@@ -1,13 +1,19 @@
-"""The store's copies of its own log: one of each day, each looked through before it counts, the last seven kept."""
+"""The store's copies of its own log: one of each day, each looked through before it counts, the last seven kept.
+
+Which are the last is told by what is in them: a day's name may be of a clock that was ahead, or behind.
+"""
 
 import shutil
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 from angelia.core.crash import crash_point
 from angelia.core.errors import StoreFull
 from angelia.core.ids import sortable_id
 from angelia.store.media.durable import sync_folder
+from angelia.store.sql.connections import connect_to_unchanging
 from angelia.store.sql.copy_folder import FOLDER, STAGED, copies
 from angelia.store.sql.database import FILE, Database
 from angelia.store.sql.faults import explained, full
@@ -18,7 +24,7 @@ _UNFINISHED = ".part-"
 
 
 async def copy_daily(db: Database, now_ms: int) -> Path | None:
-    """Put a copy of the log aside, unless there is one of today already; returns it. `now_ms` is Unix milliseconds.
+    """Put a copy of the log aside, unless the newest is of today already; returns it. `now_ms` is Unix milliseconds.
 
     A log that is not whole is not copied, and none of the copies before is given up for it: the oldest go only when a
     sound one has come. Blobs are not copied: they never change, and what is swept lies in the trash.
@@ -28,11 +34,12 @@ async def copy_daily(db: Database, now_ms: int) -> Path | None:
         StoreFull, StoreReadOnly: there is no room for it.
     """
     today = _of_day(db.home, now_ms)
-    if today.exists():
+    others = sorted((copy for copy in copies(db.home) if copy != today), key=_upto, reverse=True)
+    if today.exists() and _upto(today) >= max(map(_upto, others), default=0):
         return None
     await _copy(db, today)
     with explained(db.home):
-        for old in copies(db.home)[KEPT:]:
+        for old in others[KEPT - 1 :]:
             old.unlink(missing_ok=True)
     return today
 
@@ -53,6 +60,15 @@ async def copy_anew(db: Database, now_ms: int) -> None:
 
 def _of_day(home: Path, now_ms: int) -> Path:
     return home / FOLDER / f"{time.strftime('%Y-%m-%d', time.localtime(now_ms / 1000))}.db"
+
+
+def _upto(copy: Path) -> int:
+    """The place of the last entry that a copy holds, -1 where it cannot be read."""
+    try:
+        with closing(connect_to_unchanging(copy)) as connection:
+            return int(connection.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0])
+    except (sqlite3.Error, OSError):
+        return -1
 
 
 async def _copy(db: Database, to: Path) -> None:
