@@ -107,13 +107,12 @@ def endings() -> str:
             f"### {kind.__name__}\n\n{words(kind)}\n\nHolds {given}. `angelia ask` exits with {exits.code_of(one)}.\n\n"
             f"> {sentence(one)}" + _in_chat(one)
         )
-    codes = [text.partition(" ")[::2] for text in exits.TABLE.split(" · ")]
     return page(
         "Endings",
         "A turn ends in exactly one of these ways, and never without a word: the ending and the delivery of its "
         "sentence are one commit. A plain answer needs no sentence; `Answered` has one where it carries a note.",
         "## Exit codes",
-        table(("code", "means"), [(f"`{number}`", meaning) for number, meaning in codes]),
+        table(("code", "means"), [(f"`{code}`", meaning) for code, meaning in exits.MEANINGS.items()]),
         "A second Ctrl-C leaves at once, with 130.",
         "## What is said",
         *parts,

@@ -30,7 +30,10 @@ def test_every_command_has_help_with_an_example(place: Place) -> None:
     for words in [*([name] for name in COMMANDS), ["store", "verify"], ["store", "rebuild"]]:
         ended = place.run(*words, "--help")
         assert ended.code == 0
-        assert re.search(r"Examples?: ", ended.out), words
+        examples = re.search(r"\n  Examples?:\n((?:    \S.*\n)+)", ended.out)
+        assert examples, words
+        assert all("angelia" in line for line in examples[1].splitlines()), "each is a line that can be copied"
+        assert not re.search(r"[a-z]\.\.\.\n", ended.out), "no text of a list is cut off"
     assert not place.home.exists(), "help leaves nothing behind"
 
 

@@ -15,7 +15,9 @@ from angelia.faces.words.output import echo
 
 
 @click.command(
-    epilog="Example: angelia acp --setup zed --write.  An editor starts the command itself; see its settings.",
+    epilog=(
+        "\b\nExample:\n  angelia acp --setup zed --write\n\nAn editor starts the command itself; see its settings."
+    ),
 )
 @click.option("--setup", type=click.Choice(["zed", "jetbrains", "neovim"]), help="Print an editor's configuration.")
 @click.option("--write", is_flag=True, help="With --setup: put the configuration where the editor reads it.")

@@ -17,11 +17,11 @@ from angelia.faces.words.widths import table
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia web keys add open-webui --day-cost 2  ·  angelia web keys remove open-webui",
+    epilog=("\b\nExamples:\n  angelia web keys add open-webui --day-cost 2\n  angelia web keys remove open-webui"),
 )
 @click.pass_context
 def keys(ctx: click.Context) -> int | None:
-    """The keys by which other programs speak to Angelia (angelia docs api). Only their hashes are stored."""
+    """List the keys of programs that speak to Angelia. Only their hashes are stored (`angelia docs api`)."""
     return None if ctx.invoked_subcommand else int(ctx.invoke(list_keys))
 
 

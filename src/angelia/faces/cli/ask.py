@@ -42,7 +42,16 @@ _PATH = click.Path(path_type=Path, readable=False)
 """Whether it can be read is said by whoever reads it, in a sentence of ours."""
 
 
-@click.command(epilog=f"Exit codes: {exits.TABLE}.  Example: git diff | angelia ask 'Review this' --json")
+@click.command(
+    epilog="\b\n"
+    "Examples:\n"
+    "  angelia ask 'What is in this folder?'\n"
+    "  git diff | angelia ask 'Review this'\n"
+    "  angelia ask --file report.pdf 'Sum it up' --json\n"
+    "\n"
+    "\b\n"
+    "Exit codes:\n" + "\n".join(f"  {code:<4}{meaning}" for code, meaning in exits.MEANINGS.items())
+)
 @click.argument("words", nargs=-1)
 @click.option("--file", "files", multiple=True, type=_PATH, help="A file to attach; repeatable.")
 @click.option("--image", "images", multiple=True, type=_PATH, help="A picture to attach.")

@@ -26,8 +26,13 @@ _QUESTION = 80
 
 
 @click.command(
-    epilog="Examples:  angelia audit --since 2026-11-01  ·  angelia audit --person telegram:4711"
-    "  ·  angelia audit --format jsonl --follow >> audit.jsonl"
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia audit --since 2026-11-01\n"
+        "  angelia audit --person telegram:4711\n"
+        "  angelia audit --format jsonl --follow >> audit.jsonl"
+    )
 )
 @click.option(
     "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only what came after; local time."

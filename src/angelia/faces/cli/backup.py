@@ -39,7 +39,9 @@ _PASSPHRASE = (
 )
 
 
-@click.command(epilog="Examples:  angelia backup  ·  angelia backup /mnt/disk --keep 7  ·  angelia backup --passphrase")
+@click.command(
+    epilog=("\b\nExamples:\n  angelia backup\n  angelia backup /mnt/disk --keep 7\n  angelia backup --passphrase")
+)
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
 @_PASSPHRASE[0]
 @_PASSPHRASE[1]
@@ -95,7 +97,9 @@ def _command(home: Path, plan: BackupPlan, passphrase_file: Path | None) -> str:
     return shlex.join([f"ANGELIA_HOME={home}", *words] if told else words)
 
 
-@click.command(epilog="Example: ANGELIA_HOME=~/angelia-of-monday angelia restore ~/angelia-backups/angelia-….tar.gz")
+@click.command(
+    epilog=("\b\nExample:\n  ANGELIA_HOME=~/angelia-of-monday angelia restore ~/angelia-backups/angelia-….tar.gz")
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @_PASSPHRASE[0]
 @_PASSPHRASE[1]

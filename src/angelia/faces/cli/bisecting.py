@@ -18,8 +18,12 @@ _REASON = 200
 
 
 @click.command(
-    epilog="Examples:  angelia bisect 5c8r2n6h --check check.py  ·  "
-    "angelia bisect 5c8r2n6h --check 'python -m pytest -q tests'"
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia bisect 5c8r2n6h --check check.py\n"
+        "  angelia bisect 5c8r2n6h --check 'python -m pytest -q tests'"
+    )
 )
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--check", required=True, metavar="FILE", help="A Python file, or a command run in a copy of the folder.")

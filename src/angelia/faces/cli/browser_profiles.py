@@ -21,7 +21,7 @@ from angelia.service.secrets.store import site_origin
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia browser login https://github.com/login  ·  angelia browser forget github.com",
+    epilog=("\b\nExamples:\n  angelia browser login https://github.com/login\n  angelia browser forget github.com"),
 )
 @click.pass_context
 def browser(ctx: click.Context) -> int | None:
@@ -56,7 +56,7 @@ def add(name: str, sites: tuple[str, ...], **given: Any) -> int:
     return 0
 
 
-@browser.command(epilog="Example: angelia browser login https://github.com/login")
+@browser.command(epilog=("\b\nExample:\n  angelia browser login https://github.com/login"))
 @click.argument("url")
 @click.option("--as", "name", default="", metavar="NAME", help="The profile (default: named after the site).")
 @click.option("--for", "sites", multiple=True, metavar="SITE", help="A further site of it. Repeatable.")

@@ -27,7 +27,9 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia channels  ·  angelia channels add telegram  ·  angelia channels test telegram --to 4711",
+    epilog=(
+        "\b\nExamples:\n  angelia channels\n  angelia channels add telegram\n  angelia channels test telegram --to 4711"
+    ),
 )
 @settings_options
 @click.pass_context
@@ -50,7 +52,9 @@ def _list(given: dict[str, Any]) -> int:
     return 0
 
 
-@channels.command(epilog="Examples:  angelia channels add telegram  ·  angelia channels add irc --with nick=rosa")
+@channels.command(
+    epilog=("\b\nExamples:\n  angelia channels add telegram\n  angelia channels add irc --with nick=rosa")
+)
 @click.argument("kind", shell_complete=completion.channel_kinds)
 @click.option("--name", default="", help="A name other than the network's, for a second account.")
 @click.option("--owner", default="", metavar="ID", help="Your own id in that network.")
@@ -85,7 +89,9 @@ def add(kind: str, name: str, **given: Any) -> int:
     return 0
 
 
-@channels.command(epilog="Examples:  angelia channels edit telegram  ·  angelia channels edit irc --with nick=rosa")
+@channels.command(
+    epilog=("\b\nExamples:\n  angelia channels edit telegram\n  angelia channels edit irc --with nick=rosa")
+)
 @click.argument("name", shell_complete=completion.channels)
 @click.option("--owner", default="", metavar="ID", help="One more id of yours in that network.")
 @click.option("--token", default="", metavar="TOKEN", help="A fresh token.")
@@ -148,7 +154,7 @@ def _enabled(name: str, given: dict[str, Any], *, on: bool) -> int:
     return 0
 
 
-@channels.command(epilog="Example: angelia channels remove telegram --yes")
+@channels.command(epilog=("\b\nExample:\n  angelia channels remove telegram --yes"))
 @click.argument("name", shell_complete=completion.channels)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @settings_options
@@ -189,7 +195,7 @@ async def _status(given: dict[str, Any]) -> int:
     return 0 if healthy else 1
 
 
-@channels.command(epilog="Example: angelia channels matrix telegram discord")
+@channels.command(epilog=("\b\nExample:\n  angelia channels matrix telegram discord"))
 @click.argument("kinds", nargs=-1)
 def matrix(kinds: tuple[str, ...]) -> int:
     """Show side by side what networks can do. Of each kind of file: the largest, or what it is sent as instead."""
@@ -206,7 +212,7 @@ def matrix(kinds: tuple[str, ...]) -> int:
     return 0
 
 
-@channels.command(epilog="Example: angelia channels link whatsapp-personal")
+@channels.command(epilog=("\b\nExample:\n  angelia channels link whatsapp-personal"))
 @click.argument("name", shell_complete=completion.channels)
 @settings_options
 def link(name: str, **given: Any) -> int:
@@ -233,7 +239,7 @@ async def _link(name: str, given: dict[str, Any]) -> int:
     return 0
 
 
-@channels.command(epilog="Example: angelia channels test telegram --to 4711")
+@channels.command(epilog=("\b\nExample:\n  angelia channels test telegram --to 4711"))
 @click.argument("name", shell_complete=completion.channels)
 @click.option("--to", required=True, metavar="CHAT", help="The chat, such as your own id.")
 @settings_options

@@ -31,7 +31,7 @@ _LISTED = 20
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia cluster  ·  angelia cluster drain two  ·  angelia cluster undrain two",
+    epilog=("\b\nExamples:\n  angelia cluster\n  angelia cluster drain two\n  angelia cluster undrain two"),
 )
 @settings_options
 @click.pass_context
@@ -40,7 +40,7 @@ def cluster(ctx: click.Context, /, **given: Any) -> int | None:
     return asyncio.run(_list(given)) if ctx.invoked_subcommand is None else None
 
 
-@cluster.command(epilog="Examples:  angelia cluster drain two  ·  angelia cluster drain two --seconds 600")
+@cluster.command(epilog=("\b\nExamples:\n  angelia cluster drain two\n  angelia cluster drain two --seconds 600"))
 @click.argument("name")
 @click.option(
     "--seconds", type=click.IntRange(min=0), default=60, show_default=True, help="How long its turns may go on."
@@ -53,7 +53,7 @@ def drain(name: str, seconds: int, **given: Any) -> int:
     return asyncio.run(_drain(name, seconds, given))
 
 
-@cluster.command(epilog="Example: angelia cluster undrain two")
+@cluster.command(epilog=("\b\nExample:\n  angelia cluster undrain two"))
 @click.argument("name")
 @settings_options
 def undrain(name: str, **given: Any) -> int:

@@ -14,8 +14,17 @@ from angelia.faces.words.output import echo
 
 
 @click.command(
-    epilog="Exit codes: 0 alike · 1 they differ.  Examples:  angelia diff 5c8r2n6h 77abk2q4  ·  "
-    "angelia diff 5c8r2n6h 77abk2q4 --whole"
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia diff 5c8r2n6h 77abk2q4\n"
+        "  angelia diff 5c8r2n6h 77abk2q4 --whole\n"
+        "\n"
+        "\b\n"
+        "Exit codes:\n"
+        "  0   alike\n"
+        "  1   they differ"
+    )
 )
 @click.argument("one", metavar="ID", shell_complete=completion.conversations)
 @click.argument("other", metavar="ID", shell_complete=completion.conversations)

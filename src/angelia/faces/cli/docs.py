@@ -34,7 +34,7 @@ def _complete(_: click.Context, __: click.Parameter, begun: str) -> list[Complet
     return [CompletionItem(name, help=_title(path)) for name, path in pages().items() if name.startswith(begun)]
 
 
-@click.command(epilog="Examples:  angelia docs  ·  angelia docs irc  ·  angelia docs reference/settings | less")
+@click.command(epilog=("\b\nExamples:\n  angelia docs\n  angelia docs irc\n  angelia docs reference/settings | less"))
 @click.argument("page", required=False, metavar="[PAGE]", shell_complete=_complete)
 def docs(page: str | None) -> int:
     """Read the documents of this version: a list of them, or one of its pages."""

@@ -22,8 +22,14 @@ _MARKS = {CheckState.WELL: ("✔", "32"), CheckState.BROKEN: ("✘", "31"), Chec
 
 
 @click.command(
-    epilog="Examples:  angelia doctor  ·  angelia doctor --offline  ·  angelia doctor --crash-test --minutes 5  ·  "
-    "angelia doctor --door telegram --to 4711"
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia doctor\n"
+        "  angelia doctor --offline\n"
+        "  angelia doctor --crash-test --minutes 5\n"
+        "  angelia doctor --door telegram --to 4711"
+    )
 )
 @click.option(
     "--offline", is_flag=True, help="Ask no model, no MCP server, no chat network and not Modal: nothing is paid."

@@ -1,5 +1,7 @@
 """What the process says to a script: one exit code per kind of ending."""
 
+from collections.abc import Mapping
+
 from angelia.core import ending as end
 
 OK = 0
@@ -21,12 +23,18 @@ _CODES: tuple[tuple[int, tuple[type[end.Outcome], ...]], ...] = (
     (FAULT, (end.Faulted,)),
 )
 
-TABLE = (
-    "0 answered · 1 a setting, the home or a part is wrong · 2 bad input · 3 stopped by a person · "
-    "4 a cap was reached · 5 the model cannot be had (unreachable, unknown, login, credit) · "
-    "6 the conversation or its media do not fit the model · 7 the model declined · "
-    "8 the model fell silent, was cut off, or confused · 70 a fault of ours"
-)
+MEANINGS: Mapping[int, str] = {
+    OK: "answered",
+    FAILED: "a setting, the home or a part is wrong",
+    USAGE: "bad input",
+    3: "stopped by a person",
+    4: "a cap was reached",
+    5: "the model cannot be had: unreachable, unknown, login, credit",
+    6: "the conversation or its media do not fit the model",
+    7: "the model declined",
+    8: "the model fell silent, was cut off, or confused",
+    FAULT: "a fault of ours",
+}
 
 
 def code_of(ending: end.Ending) -> int:

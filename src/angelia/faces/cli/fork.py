@@ -13,7 +13,7 @@ from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import echo
 
 
-@click.command(epilog="Examples:  angelia fork 5c8r2n6h  ·  angelia fork 5c8r2n6h --at 42 --files")
+@click.command(epilog=("\b\nExamples:\n  angelia fork 5c8r2n6h\n  angelia fork 5c8r2n6h --at 42 --files"))
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--at", type=click.IntRange(min=1), default=None, help="The last entry to take over (see `show --json`).")
 @click.option("--files", is_flag=True, help="Work in a copy of the folder, as it was at that entry.")

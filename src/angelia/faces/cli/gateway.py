@@ -37,7 +37,7 @@ patience_option = click.option(
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia gateway  ·  angelia gateway --only telegram  ·  angelia gateway install",
+    epilog=("\b\nExamples:\n  angelia gateway\n  angelia gateway --only telegram\n  angelia gateway install"),
 )
 @click.option("--only", multiple=True, metavar="CHANNEL", help="Open only this channel; may be given several times.")
 @settings_options
@@ -70,7 +70,7 @@ async def _page(app: "App", gateway: "Gateway") -> None:
     await door.run(app.loaded.config.web.listen)
 
 
-@gateway.command(epilog="Examples:  angelia gateway install  ·  angelia gateway install --show")
+@gateway.command(epilog=("\b\nExamples:\n  angelia gateway install\n  angelia gateway install --show"))
 @click.option("--system", is_flag=True, help="For the whole machine (systemd, as root), not for your login.")
 @click.option("--show", is_flag=True, help="Only show the file and the commands; nothing is changed.")
 @patience_option
@@ -92,7 +92,7 @@ def install(system: bool, show: bool, patience: int, **given: Any) -> int:
     return 0
 
 
-@gateway.command(epilog="Example: angelia gateway status && echo reachable")
+@gateway.command(epilog=("\b\nExample:\n  angelia gateway status && echo reachable"))
 @settings_options
 def status(**given: Any) -> int:
     """Say whether the gateway runs and is reachable. Exit code 1 if not: a health check needs nothing else."""
@@ -113,7 +113,7 @@ def status(**given: Any) -> int:
     return 0 if state.well else 1
 
 
-@gateway.command(epilog="Example: angelia gateway restart")
+@gateway.command(epilog=("\b\nExample:\n  angelia gateway restart"))
 @patience_option
 @settings_options
 def restart(patience: int, **given: Any) -> int:
@@ -123,7 +123,7 @@ def restart(patience: int, **given: Any) -> int:
     return 0
 
 
-@gateway.command(epilog="Example: angelia gateway stop")
+@gateway.command(epilog=("\b\nExample:\n  angelia gateway stop"))
 @settings_options
 def stop(**given: Any) -> int:
     """End the service's gateway gracefully. The machine starts it again with its next start, or you do."""
@@ -132,7 +132,7 @@ def stop(**given: Any) -> int:
     return 0
 
 
-@gateway.command(epilog="Examples:  angelia gateway logs  ·  angelia gateway logs --follow")
+@gateway.command(epilog=("\b\nExamples:\n  angelia gateway logs\n  angelia gateway logs --follow"))
 @click.option("--follow", "-f", is_flag=True, help="Go on printing as more comes.")
 @settings_options
 def logs(follow: bool, **given: Any) -> int:
@@ -142,7 +142,7 @@ def logs(follow: bool, **given: Any) -> int:
     return 0
 
 
-@gateway.command(epilog="Example: angelia gateway uninstall")
+@gateway.command(epilog=("\b\nExample:\n  angelia gateway uninstall"))
 @settings_options
 def uninstall(**given: Any) -> int:
     """End the service for good and remove its file. The home stays as it is."""

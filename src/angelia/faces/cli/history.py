@@ -27,7 +27,7 @@ LAST = 4
 """Characters of an id that are typed to delete its conversation."""
 
 
-@click.command(epilog="Examples:  angelia sessions  ·  angelia sessions --limit 200 --json")
+@click.command(epilog=("\b\nExamples:\n  angelia sessions\n  angelia sessions --limit 200 --json"))
 @click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many, at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line for each.")
 @settings_options
@@ -50,7 +50,7 @@ async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
 
 
 @click.command(
-    epilog="""Examples:  angelia search tax return  ·  angelia search '"exact words"'  ·  angelia search 'invoi*'"""
+    epilog=("\b\nExamples:\n  angelia search tax return\n  angelia search '\"exact words\"'\n  angelia search 'invoi*'")
 )
 @click.argument("words", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(min=1, max=100), default=20, show_default=True)
@@ -105,7 +105,9 @@ async def _search(query: str, limit: int, as_json: bool, given: dict[str, Any]) 
     return 0
 
 
-@click.command(epilog=f"Example: angelia delete 5c8r2n6h   (asks, then wants the last {LAST} characters of the id)")
+@click.command(
+    epilog=f"\b\nExample:\n  angelia delete 5c8r2n6h   (asks, then wants the last {LAST} characters of the id)"
+)
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--yes-really", is_flag=True, help="Ask nothing; for scripts.")
 @settings_options
@@ -145,7 +147,9 @@ def _sure(conversation: str, count: int, learnt: int) -> bool:
     return typed.strip().lower() == conversation[-LAST:]
 
 
-@click.command(epilog=f"Examples:  angelia receipts  ·  angelia receipts 5c8r2n6h   (ids have {SHORT} characters here)")
+@click.command(
+    epilog=f"\b\nExamples:\n  angelia receipts\n  angelia receipts 5c8r2n6h   (ids have {SHORT} characters here)"
+)
 @click.argument("conversation", metavar="[ID]", required=False, shell_complete=completion.conversations)
 @click.option(
     "--let-be", "rest", is_flag=True, help="Be told no more of what failed, or may have failed; the log keeps it."

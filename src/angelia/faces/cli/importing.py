@@ -31,8 +31,13 @@ _MOST_TIMERS = 20
 
 @click.command(
     "import",
-    epilog="Examples:  angelia import hermes ~/.hermes --dry-run  ·  angelia import openclaw ./old-home "
-    "--me telegram:4711  ·  angelia import claude ~/.claude",
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia import hermes ~/.hermes --dry-run\n"
+        "  angelia import openclaw ./old-home --me telegram:4711\n"
+        "  angelia import claude ~/.claude"
+    ),
 )
 @click.argument("agent", type=click.Choice(list(AGENTS)))
 @click.argument("path", type=click.Path(path_type=Path))

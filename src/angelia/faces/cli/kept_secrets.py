@@ -16,9 +16,13 @@ from angelia.service.secrets.store import KeptSecret, SecretKind, SecretPlace, S
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia secrets add github/password --for github.com"
-    "  ·  pass show github | angelia secrets add github/password --for github.com"
-    "  ·  angelia secrets remove github/code",
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia secrets add github/password --for github.com\n"
+        "  pass show github | angelia secrets add github/password --for github.com\n"
+        "  angelia secrets remove github/code"
+    ),
 )
 @click.pass_context
 def secrets(ctx: click.Context) -> int | None:

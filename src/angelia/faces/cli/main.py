@@ -11,59 +11,79 @@ import click
 from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.words.output import echo, sure
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "chat": ("chat.command:chat", "Open a conversation (this is what plain `angelia` does)."),
-    "setup": ("setup.command:setup", "Set everything up by answering a few questions."),
-    "ask": ("ask:ask", "Ask one question; the answer goes to stdout."),
-    "batch": ("batch.command:batch", "Run many tasks, check what came of each, and count."),
-    "paint": ("painting:paint", "Make a picture from words, or change one."),
-    "voices": ("voices:voices", "List voices, and hear what they sound like."),
-    "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),
-    "web": ("web:web", "Open the page: conversations, what waits for you, what was sent."),
-    "gateway": ("gateway:gateway", "Keep Angelia reachable in chat networks."),
-    "cluster": ("cluster:cluster", "List the machines that share a log, or take one out of work."),
-    "schedule": ("schedule:schedule", "Have things done at set times: add, list, pause, look at."),
-    "clock": ("schedule:clock", "Begin what is scheduled, where no gateway does."),
-    "signals": ("signals:signals", "List what may begin a turn from outside, or send a signal."),
-    "channels": ("channels:channels", "List, add and test chat networks."),
-    "pair": ("pair:pair", "Say who else may talk to Angelia in chats."),
-    "audit": ("audit:audit", "Show who approved, changed or erased what, and who let whom in."),
-    "people": ("people:people", "List whom Angelia knows; export or erase what is stored of them."),
-    "sessions": ("history:sessions", "List conversations."),
-    "show": ("show:show", "Show a conversation."),
-    "tree": ("tree:tree", "Show a conversation and its helpers: tasks, state, cost."),
-    "search": ("history:search", "Find words in all conversations."),
-    "export": ("show:export", "Write a conversation as Markdown or JSON lines."),
-    "fork": ("fork:fork", "Begin a new conversation with the past of another."),
-    "diff": ("diff:diff", "Compare two conversations."),
-    "replay": ("replay:replay", "Say the same again, and see where the course differs."),
-    "bisect": ("bisecting:bisect", "Find the entry after which a check begins to fail, or to pass."),
-    "delete": ("history:delete", "Erase a conversation for good."),
-    "retention": ("retention:retention", "Show how long conversations are kept, and which go next."),
-    "undo": ("undo:undo", "Take back what a turn changed in the workspace."),
-    "receipts": ("history:receipts", "Show what was delivered, and what became of it."),
-    "models": ("models:models", "List models, or say which one would be used."),
-    "tools": ("models:tools", "List the tools a model can call."),
-    "mcp": ("mcp:mcp", "List, add and test MCP servers, or be one (`serve`)."),
-    "sandbox": ("sandbox:sandbox", "List, enter or end the places where conversations work."),
-    "config": ("settings:config", "Show every setting and where its value came from, or change one."),
-    "notes": ("notes:notes", "Show what is remembered, and why; keep, drop or edit it."),
-    "trust": ("trust:trust", "Say which folders' instructions (AGENTS.md) the model may follow."),
-    "skills": ("skills:skills", "List skills, look into them, say which the model may use."),
-    "grants": ("settings:grants", "List remembered permissions, or take one back."),
-    "import": ("importing:import_", "Take over what another agent kept: Hermes, OpenClaw, Claude Code."),
-    "secrets": ("kept_secrets:secrets", "Keep passwords, keys and codes; none is ever shown again."),
-    "browser": ("browser_profiles:browser", "Keep logins of the model's browser, by name."),
-    "doctor": ("doctor:doctor", "Check model, store and sandbox, and say how to mend them."),
-    "docs": ("docs:docs", "Read the documents of this version."),
-    "test-kit": ("test_kit:test_kit", "Check a channel, sandbox, model or store against its port."),
-    "new": ("new_package.command:new", "Begin a package with a tool, channel or model, or a skill."),
-    "store": ("upkeep:store", "Verify, rebuild, copy or salvage the store."),
-    "backup": ("backup:backup", "Put everything into one checked file, while Angelia works."),
-    "restore": ("backup:restore", "Make a home from a backup."),
-    "update": ("update:update", "Install another version; if it does not come up, go back."),
-    "uninstall": ("update:uninstall", "Say how Angelia is removed, and what stays."),
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Talk": {
+        "chat": ("chat.command:chat", "Open a conversation (this is what plain `angelia` does)."),
+        "ask": ("ask:ask", "Ask one question; the answer goes to stdout."),
+        "web": ("web:web", "Open the page: conversations, what waits for you, what was sent."),
+        "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),
+        "setup": ("setup.command:setup", "Set everything up by answering a few questions."),
+    },
+    "Conversations": {
+        "sessions": ("history:sessions", "List conversations."),
+        "show": ("show:show", "Show a conversation."),
+        "search": ("history:search", "Find words in all conversations."),
+        "tree": ("tree:tree", "Show a conversation and its helpers: tasks, state, cost."),
+        "receipts": ("history:receipts", "Show what was delivered, and what became of it."),
+        "undo": ("undo:undo", "Take back what a turn changed in the workspace."),
+        "fork": ("fork:fork", "Begin a new conversation with the past of another."),
+        "export": ("show:export", "Write a conversation as Markdown or JSON lines."),
+        "diff": ("diff:diff", "Compare two conversations."),
+        "replay": ("replay:replay", "Say the same again, and see where the course differs."),
+        "bisect": ("bisecting:bisect", "Find the entry after which a check begins to fail, or to pass."),
+        "delete": ("history:delete", "Erase a conversation for good."),
+        "retention": ("retention:retention", "Show how long conversations are kept, and which go next."),
+    },
+    "Work without you": {
+        "schedule": ("schedule:schedule", "Have things done at set times: add, list, pause, look at."),
+        "clock": ("schedule:clock", "Begin what is scheduled, where no gateway does."),
+        "signals": ("signals:signals", "List what may begin a turn from outside, or send a signal."),
+        "batch": ("batch.command:batch", "Run many tasks, check what came of each, and count."),
+    },
+    "Chats and people": {
+        "gateway": ("gateway:gateway", "Keep Angelia reachable in chat networks."),
+        "channels": ("channels:channels", "List, add and test chat networks."),
+        "pair": ("pair:pair", "Say who else may talk to Angelia in chats."),
+        "people": ("people:people", "List whom Angelia knows; export or erase what is stored of them."),
+        "audit": ("audit:audit", "Show who approved, changed or erased what, and who let whom in."),
+        "cluster": ("cluster:cluster", "List the machines that share a log, or take one out of work."),
+    },
+    "What it works with": {
+        "models": ("models:models", "List models, or say which one would be used."),
+        "tools": ("models:tools", "List the tools a model can call."),
+        "mcp": ("mcp:mcp", "List, add and test MCP servers, or be one (`serve`)."),
+        "skills": ("skills:skills", "List skills, look into them, say which the model may use."),
+        "notes": ("notes:notes", "Show what is remembered, and why; keep, drop or edit it."),
+        "sandbox": ("sandbox:sandbox", "List, enter or end the places where conversations work."),
+        "browser": ("browser_profiles:browser", "Keep logins of the model's browser, by name."),
+        "paint": ("painting:paint", "Make a picture from words, or change one."),
+        "voices": ("voices:voices", "List voices, and hear what they sound like."),
+    },
+    "Settings and permissions": {
+        "config": ("settings:config", "Show every setting and where its value came from, or change one."),
+        "trust": ("trust:trust", "Say which folders' instructions (AGENTS.md) the model may follow."),
+        "grants": ("settings:grants", "List remembered permissions, or take one back."),
+        "secrets": ("kept_secrets:secrets", "Keep passwords, keys and codes; none is ever shown again."),
+    },
+    "Upkeep": {
+        "doctor": ("doctor:doctor", "Check model, store and sandbox, and say how to mend them."),
+        "docs": ("docs:docs", "Read the documents of this version."),
+        "backup": ("backup:backup", "Put everything into one checked file, while Angelia works."),
+        "restore": ("backup:restore", "Make a home from a backup."),
+        "store": ("upkeep:store", "Verify, rebuild, copy or salvage the store."),
+        "import": ("importing:import_", "Take over what another agent kept: Hermes, OpenClaw, Claude Code."),
+        "update": ("update:update", "Install another version; if it does not come up, go back."),
+        "uninstall": ("update:uninstall", "Say how Angelia is removed, and what stays."),
+    },
+    "For developers": {
+        "new": ("new_package.command:new", "Begin a package with a tool, channel or model, or a skill."),
+        "test-kit": ("test_kit:test_kit", "Check a channel, sandbox, model or store against its port."),
+    },
 }
+"""What is listed under which heading: where each command is, and what it is for."""
+
+COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}
+_WIDEST = max(map(len, COMMANDS))
 
 
 _SENTENCE = 4
@@ -106,17 +126,28 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in `--help`, from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        """The lists in `--help`, from the table alone; all of them have the same columns."""
+        for heading, commands in SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(_WIDEST), text) for name, (_, text) in commands.items()])
 
 
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Examples:  angelia  ·  angelia ask 'What is in this folder?'  ·  angelia ask --file report.pdf 'Sum it up'"
-    '  ·  angelia doctor.  Completion in bash (zsh and fish likewise): eval "$(_ANGELIA_COMPLETE=bash_source angelia)"',
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia\n"
+        "  angelia ask 'What is in this folder?'\n"
+        "  angelia ask --file report.pdf 'Sum it up'\n"
+        "  angelia doctor\n"
+        "\n"
+        "\b\n"
+        "Completion in bash, and likewise in zsh and fish:\n"
+        '  eval "$(_ANGELIA_COMPLETE=bash_source angelia)"'
+    ),
 )
 @click.version_option(PACKAGE_VERSION, "--version", "-V", message="angelia %(version)s")
 @click.pass_context

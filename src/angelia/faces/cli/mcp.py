@@ -38,8 +38,14 @@ if TYPE_CHECKING:
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia mcp add linear --url https://mcp.linear.app/mcp  ·  angelia mcp login linear  ·  "
-    "angelia mcp test linear  ·  angelia mcp serve",
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia mcp add linear --url https://mcp.linear.app/mcp\n"
+        "  angelia mcp login linear\n"
+        "  angelia mcp test linear\n"
+        "  angelia mcp serve"
+    ),
 )
 @settings_options
 @click.pass_context
@@ -48,14 +54,14 @@ def mcp(ctx: click.Context, /, **given: Any) -> int | None:
     return _list(given) if ctx.invoked_subcommand is None else None
 
 
-@mcp.command("list", epilog="Example: angelia mcp list")
+@mcp.command("list", epilog=("\b\nExample:\n  angelia mcp list"))
 @settings_options
 def list_servers(**given: Any) -> int:
     """List the servers of the settings, and where they run."""
     return _list(given)
 
 
-@mcp.command("test", epilog="Example: angelia mcp test github")
+@mcp.command("test", epilog=("\b\nExample:\n  angelia mcp test github"))
 @click.argument("name", shell_complete=completion.servers)
 @settings_options
 def try_server(name: str, **given: Any) -> int:
@@ -64,8 +70,12 @@ def try_server(name: str, **given: Any) -> int:
 
 
 @mcp.command(
-    epilog="Examples:  angelia mcp serve -C ~/garden   (a program that uses MCP servers starts this itself)  ·  "
-    "angelia mcp serve --http 127.0.0.1:8790",
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia mcp serve -C ~/garden   (a program that uses MCP servers starts this itself)\n"
+        "  angelia mcp serve --http 127.0.0.1:8790"
+    ),
 )
 @click.option("--tools", "names", metavar="NAME,…", help="Only these tools (default: all).")
 @click.option(

@@ -25,8 +25,13 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 @click.command(
-    epilog="Examples:  angelia mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes  ·  "
-    "angelia mcp add linear --url https://mcp.linear.app/mcp  ·  angelia mcp add brave --from server.json",
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
+        "  angelia mcp add linear --url https://mcp.linear.app/mcp\n"
+        "  angelia mcp add brave --from server.json"
+    ),
 )
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -132,7 +137,7 @@ def _told(section: dict[str, Any]) -> list[str]:
     return told
 
 
-@click.command(epilog="Example: angelia mcp remove files")
+@click.command(epilog=("\b\nExample:\n  angelia mcp remove files"))
 @click.argument("name", shell_complete=completion.servers)
 @settings_options
 def remove(name: str, **given: Any) -> int:

@@ -15,7 +15,7 @@ from angelia.service.conversation.mcp_tools import logged_in_at
 from angelia.tools.mcp.logins import RegisteredClient
 
 
-@click.command(epilog="Examples:  angelia mcp login linear  ·  angelia mcp login linear --paste   (over SSH)")
+@click.command(epilog=("\b\nExamples:\n  angelia mcp login linear\n  angelia mcp login linear --paste   (over SSH)"))
 @click.argument("name", shell_complete=completion.servers)
 @click.option("--no-open", is_flag=True, help="Only print the address.")
 @click.option("--paste", is_flag=True, help="The browser runs elsewhere: paste the address at which it ends up.")
@@ -66,7 +66,7 @@ async def _secret(app: App, name: str, handle: str) -> str:
     return values["client_secret"]
 
 
-@click.command(epilog="Example: angelia mcp logout linear")
+@click.command(epilog=("\b\nExample:\n  angelia mcp logout linear"))
 @click.argument("name", shell_complete=completion.servers)
 @settings_options
 def logout(name: str, **given: Any) -> int:

@@ -37,7 +37,7 @@ class _ListByDefault(click.Group):
     cls=_ListByDefault,
     invoke_without_command=True,
     context_settings={"ignore_unknown_options": True},
-    epilog="Examples:  angelia models  ·  angelia models openrouter qwen  ·  angelia models get",
+    epilog=("\b\nExamples:\n  angelia models\n  angelia models openrouter qwen\n  angelia models get"),
 )
 @click.pass_context
 def models(ctx: click.Context, /) -> None:
@@ -47,7 +47,7 @@ def models(ctx: click.Context, /) -> None:
 
 
 @models.command(
-    "list", epilog="Examples:  angelia models  ·  angelia models openrouter qwen  ·  angelia models --which"
+    "list", epilog=("\b\nExamples:\n  angelia models\n  angelia models openrouter qwen\n  angelia models --which")
 )
 @click.argument("words", nargs=-1)
 @click.option("--which", is_flag=True, help="Print only the model that a conversation would begin with.")
@@ -58,7 +58,7 @@ def listed(words: tuple[str, ...] = (), which: bool = False, **given: Any) -> in
     return asyncio.run(_which(given) if which else _models(" ".join(words), given))
 
 
-@models.command(epilog="Examples:  angelia models get  ·  angelia models get qwen2.5-coder-0.5b")
+@models.command(epilog=("\b\nExamples:\n  angelia models get\n  angelia models get qwen2.5-coder-0.5b"))
 @click.argument("name", required=False)
 @settings_options
 def get(name: str | None, **given: Any) -> int:
@@ -82,7 +82,7 @@ async def _read_ahead(spec: str, given: dict[str, Any]) -> None:
     await read_ahead(await open_app(given), spec)
 
 
-@models.command(epilog="Example: angelia models remove qwen2.5-coder-0.5b")
+@models.command(epilog=("\b\nExample:\n  angelia models remove qwen2.5-coder-0.5b"))
 @click.argument("name")
 @settings_options
 def remove(name: str, **given: Any) -> int:
@@ -123,7 +123,7 @@ async def _models(words: str, given: dict[str, Any]) -> int:
     return 0
 
 
-@click.command(epilog="Example: angelia tools --json | jq '.[].name'")
+@click.command(epilog=("\b\nExample:\n  angelia tools --json | jq '.[].name'"))
 @click.option(
     "--json",
     "as_json",

@@ -26,7 +26,9 @@ _NUMBERS = click.argument("numbers", type=click.IntRange(min=1), metavar="N...",
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia notes  ·  angelia notes show 3  ·  angelia notes drop 3  ·  angelia notes keep 3 4 5",
+    epilog=(
+        "\b\nExamples:\n  angelia notes\n  angelia notes show 3\n  angelia notes drop 3\n  angelia notes keep 3 4 5"
+    ),
 )
 @click.pass_context
 def notes(ctx: click.Context) -> int | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(epilog='Examples:  angelia paint "A red fox in the snow" -o fox.png --size 16:9')
+@click.command(epilog=('\b\nExample:\n  angelia paint "A red fox in the snow" -o fox.png --size 16:9'))
 @click.argument("prompt")
 @click.option("-o", "--output", type=_PATH, required=True, help="A new file; several pictures are numbered.")
 @click.option(

@@ -21,7 +21,7 @@ from angelia.store.tables.pairings import Paired
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia pair  ·  angelia pair approve 7KQ2M9XD  ·  angelia pair forget telegram 4711",
+    epilog=("\b\nExamples:\n  angelia pair\n  angelia pair approve 7KQ2M9XD\n  angelia pair forget telegram 4711"),
 )
 @settings_options
 @click.pass_context
@@ -45,7 +45,7 @@ def _row(one: Paired, stands: str) -> tuple[str, str, str, str]:
     return (one.principal.door, unambiguous_line(one.principal.id), claimed(one.name), stands)
 
 
-@pair.command(epilog="Examples:  angelia pair approve 7KQ2M9XD  ·  angelia pair approve 7KQ2M9XD --as owner")
+@pair.command(epilog=("\b\nExamples:\n  angelia pair approve 7KQ2M9XD\n  angelia pair approve 7KQ2M9XD --as owner"))
 @click.argument("code")
 @click.option(
     "--as",
@@ -95,7 +95,7 @@ def _called(one: Paired) -> str:
     return f"“{claimed(one.name)}” ({unambiguous_line(one.principal.door)}:{claimed(one.principal.id, 60)})"
 
 
-@pair.command(epilog="Example: angelia pair forget telegram 4711")
+@pair.command(epilog=("\b\nExample:\n  angelia pair forget telegram 4711"))
 @click.argument("channel")
 @click.argument("person")
 @settings_options

@@ -32,8 +32,13 @@ _WHO = click.argument("principal", metavar="PRINCIPAL")
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia people  ·  angelia people export telegram:4711 -o ann.zip"
-    "  ·  angelia people erase telegram:4711 --dry-run",
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia people\n"
+        "  angelia people export telegram:4711 -o ann.zip\n"
+        "  angelia people erase telegram:4711 --dry-run"
+    ),
 )
 @settings_options
 @click.pass_context
@@ -86,7 +91,7 @@ async def _roles(app: App) -> dict[Principal, str]:
     return found
 
 
-@people.command(epilog="Example: angelia people role telegram:4711 member")
+@people.command(epilog=("\b\nExample:\n  angelia people role telegram:4711 member"))
 @_WHO
 @click.argument("role", type=click.Choice([one.value for one in PersonRole]))
 @settings_options
@@ -105,7 +110,7 @@ async def _change(who: Principal, role: PersonRole, given: dict[str, Any]) -> in
     return 0
 
 
-@people.command(epilog="Example: angelia people export telegram:4711 -o ann.zip")
+@people.command(epilog=("\b\nExample:\n  angelia people export telegram:4711 -o ann.zip"))
 @_WHO
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The zip to write."
@@ -135,7 +140,9 @@ async def _export(who: Principal, output: Path, given: dict[str, Any]) -> int:
     return 0
 
 
-@people.command(epilog="Examples:  angelia people erase telegram:4711 --dry-run  ·  angelia people erase telegram:4711")
+@people.command(
+    epilog=("\b\nExamples:\n  angelia people erase telegram:4711 --dry-run\n  angelia people erase telegram:4711")
+)
 @_WHO
 @click.option("--dry-run", is_flag=True, help="Say what would be erased, and erase nothing.")
 @click.option("--yes-really", is_flag=True, help="Ask nothing; for scripts.")

@@ -15,8 +15,17 @@ from angelia.faces.words.output import echo
 
 
 @click.command(
-    epilog="Exit codes: 0 alike · 1 it departed.  Examples:  angelia replay 5c8r2n6h  ·  "
-    "angelia replay 5c8r2n6h --model ollama:qwen3 --from 42"
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia replay 5c8r2n6h\n"
+        "  angelia replay 5c8r2n6h --model ollama:qwen3 --from 42\n"
+        "\n"
+        "\b\n"
+        "Exit codes:\n"
+        "  0   alike\n"
+        "  1   it departed"
+    )
 )
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--model", metavar="VENDOR:NAME", help="Another model (default: the one that answered).")

@@ -21,7 +21,7 @@ from angelia.service.retention import Over, Retention
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia retention  ·  angelia retention --within 30  ·  angelia retention keep 5c8r2n6h",
+    epilog=("\b\nExamples:\n  angelia retention\n  angelia retention --within 30\n  angelia retention keep 5c8r2n6h"),
 )
 @click.option("--within", type=click.IntRange(min=0), help="Days to look ahead (default: `retention.warn`).")
 @settings_options
@@ -60,7 +60,7 @@ def _row(one: Over, now: int) -> tuple[str, ...]:
     return short(one.conversation), one.door, f"last {when(one.last_at)}", stands, one.title
 
 
-@retention.command(epilog="Examples:  angelia retention run --dry-run  ·  angelia retention run")
+@retention.command(epilog=("\b\nExamples:\n  angelia retention run --dry-run\n  angelia retention run"))
 @click.option("--dry-run", is_flag=True, help="Say what would be erased now, and erase nothing.")
 @settings_options
 def run(dry_run: bool, **given: Any) -> int:
@@ -82,7 +82,9 @@ async def _run(dry_run: bool, given: dict[str, Any]) -> int:
     return 0
 
 
-@retention.command(epilog="Examples:  angelia retention keep 5c8r2n6h  ·  angelia retention keep 5c8r2n6h --no-longer")
+@retention.command(
+    epilog=("\b\nExamples:\n  angelia retention keep 5c8r2n6h\n  angelia retention keep 5c8r2n6h --no-longer")
+)
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--no-longer", is_flag=True, help="Let the settings apply to it again.")
 @settings_options

@@ -29,14 +29,19 @@ WHERE = "WHERE is a conversation's id, a preset, or a sandbox such as docker:pyt
 
 
 @click.group(
-    epilog="Examples:  angelia sandbox list  ·  angelia sandbox shell 5c8r2n6h  ·  "
-    "angelia sandbox get 5c8r2n6h report.pdf"
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia sandbox list\n"
+        "  angelia sandbox shell 5c8r2n6h\n"
+        "  angelia sandbox get 5c8r2n6h report.pdf"
+    )
 )
 def sandbox() -> None:
     """List, enter or end the places where conversations work; move files in and out."""
 
 
-@sandbox.command("list", epilog="Example: angelia sandbox list")
+@sandbox.command("list", epilog=("\b\nExample:\n  angelia sandbox list"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line for each.")
 @settings_options
 def list_(as_json: bool, **given: Any) -> int:
@@ -97,7 +102,9 @@ def age(milliseconds: int) -> str:
     return f"{seconds} s"
 
 
-@sandbox.command(epilog=f"{WHERE}  Examples:  angelia sandbox shell 5c8r2n6h  ·  angelia sandbox shell docker:alpine")
+@sandbox.command(
+    epilog=f"{WHERE}\n\n\b\nExamples:\n  angelia sandbox shell 5c8r2n6h\n  angelia sandbox shell docker:alpine"
+)
 @click.argument("where")
 @click.option("-C", "--workspace", type=click.Path(path_type=Path), help="The folder that a fresh sandbox works in.")
 @settings_options
@@ -125,7 +132,14 @@ async def _shell(where: str, workspace: Path, given: dict[str, Any]) -> int:
     return status
 
 
-@sandbox.command(epilog=f"{WHERE}  Examples:  angelia sandbox get 5c8r2n6h report.pdf  ·  … get 5c8r2n6h /tmp/x ~/y")
+@sandbox.command(
+    epilog=f"{WHERE}\n"
+    "\n"
+    "\b\n"
+    "Examples:\n"
+    "  angelia sandbox get 5c8r2n6h report.pdf\n"
+    "  angelia sandbox get 5c8r2n6h /tmp/x ~/y"
+)
 @click.argument("where")
 @click.argument("path")
 @click.argument("target", required=False, type=click.Path(path_type=Path))
@@ -151,7 +165,14 @@ async def _get(where: str, path: str, target: Path, yes: bool, given: dict[str, 
     return _arrived(moved, "came")
 
 
-@sandbox.command(epilog=f"{WHERE}  Examples:  angelia sandbox put 5c8r2n6h data.csv  ·  … put 5c8r2n6h a.csv in/b.csv")
+@sandbox.command(
+    epilog=f"{WHERE}\n"
+    "\n"
+    "\b\n"
+    "Examples:\n"
+    "  angelia sandbox put 5c8r2n6h data.csv\n"
+    "  angelia sandbox put 5c8r2n6h a.csv in/b.csv"
+)
 @click.argument("where")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("path", required=False)
@@ -174,7 +195,7 @@ async def _put(where: str, source: Path, path: str, yes: bool, given: dict[str, 
     return _arrived(moved, "was sent")
 
 
-@sandbox.command(epilog="Examples:  angelia sandbox stop 5c8r2n6h  ·  angelia sandbox stop 5c8r2n6h --yes")
+@sandbox.command(epilog=("\b\nExamples:\n  angelia sandbox stop 5c8r2n6h\n  angelia sandbox stop 5c8r2n6h --yes"))
 @click.argument("where", metavar="ID")
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 @settings_options
@@ -204,7 +225,7 @@ def _is_meant(place: FoundPlace, part: str) -> bool:
     return bool(part) and (place.place.startswith(part) or place.place.endswith(part) or place.where == part)
 
 
-@sandbox.command(epilog="Example: angelia sandbox prune --yes")
+@sandbox.command(epilog=("\b\nExample:\n  angelia sandbox prune --yes"))
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 @settings_options
 def prune(yes: bool, **given: Any) -> int:

@@ -31,8 +31,13 @@ WAITING = "Another process of this home keeps time; this one takes over when it 
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia schedule add 'weekdays at 8:00' 'Sum up my mail' --to telegram  ·  "
-    "angelia schedule  ·  angelia schedule history 7kq2m9xd",
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia schedule add 'weekdays at 8:00' 'Sum up my mail' --to telegram\n"
+        "  angelia schedule\n"
+        "  angelia schedule history 7kq2m9xd"
+    ),
 )
 @settings_options
 @click.pass_context
@@ -66,8 +71,12 @@ async def _list(app: "App") -> int:
 
 @schedule.command(
     "add",
-    epilog="Examples:  angelia schedule add 18:00 'Remind me of the oven'  ·  "
-    "angelia schedule add 'every 10 minutes' 'Sort what is new' --watch 'folder: inbox' --to telegram",
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia schedule add 18:00 'Remind me of the oven'\n"
+        "  angelia schedule add 'every 10 minutes' 'Sort what is new' --watch 'folder: inbox' --to telegram"
+    ),
 )
 @click.argument("when")
 @click.argument("text", metavar="WHAT")
@@ -149,14 +158,14 @@ async def _add_watching(service: "ScheduleService", wish: "ScheduleWish", watch:
     return 0
 
 
-@schedule.command("list", epilog="Example: angelia schedule list")
+@schedule.command("list", epilog=("\b\nExample:\n  angelia schedule list"))
 @settings_options
 def list_all(**given: Any) -> int:
     """List them, as plain `angelia schedule` does."""
     return _with(given, _list)
 
 
-@schedule.command(epilog="Example: angelia schedule show 7kq2m9xd")
+@schedule.command(epilog=("\b\nExample:\n  angelia schedule show 7kq2m9xd"))
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def show(part: str, **given: Any) -> int:
@@ -172,7 +181,7 @@ def show(part: str, **given: Any) -> int:
     return _with(given, act)
 
 
-@schedule.command(epilog="Example: angelia schedule history 7kq2m9xd")
+@schedule.command(epilog=("\b\nExample:\n  angelia schedule history 7kq2m9xd"))
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=20, help="How many at most, the newest (default 20)."
@@ -192,7 +201,7 @@ def history(part: str, limit: int, **given: Any) -> int:
     return _with(given, act)
 
 
-@schedule.command(epilog="Example: angelia schedule pause 7kq2m9xd")
+@schedule.command(epilog=("\b\nExample:\n  angelia schedule pause 7kq2m9xd"))
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def pause(part: str, **given: Any) -> int:
@@ -200,17 +209,17 @@ def pause(part: str, **given: Any) -> int:
     return _changed(part, given, lambda service, one: service.pause(one, OWNER))
 
 
-@schedule.command(epilog="Example: angelia schedule resume 7kq2m9xd")
+@schedule.command(epilog=("\b\nExample:\n  angelia schedule resume 7kq2m9xd"))
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def resume(part: str, **given: Any) -> int:
-    """Go on with a paused schedule: the times meanwhile are noted as missed. Or with one that waits because the clock
-    was ahead: from now on.
+    """Go on with a paused schedule. The times meanwhile are noted as missed. One that waits because the clock was
+    ahead goes on from now.
     """
     return _changed(part, given, lambda service, one: service.resume(one, OWNER))
 
 
-@schedule.command(epilog="Example: angelia schedule remove 7kq2m9xd")
+@schedule.command(epilog=("\b\nExample:\n  angelia schedule remove 7kq2m9xd"))
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def remove(part: str, **given: Any) -> int:
@@ -228,7 +237,7 @@ def _changed(
     return _with(given, act)
 
 
-@schedule.command(epilog="Example: angelia schedule run 7kq2m9xd")
+@schedule.command(epilog=("\b\nExample:\n  angelia schedule run 7kq2m9xd"))
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
 @settings_options
 def run(part: str, **given: Any) -> int:
@@ -265,7 +274,7 @@ async def _found(app: "App", part: str) -> "StoredSchedule":
     return await app.schedules.of(OWNER, part)
 
 
-@click.command(epilog="Example: angelia clock")
+@click.command(epilog=("\b\nExample:\n  angelia clock"))
 @settings_options
 def clock(**given: Any) -> int:
     """Begin what is scheduled when its time has come, until Ctrl-C or TERM. `angelia gateway` does this, too.

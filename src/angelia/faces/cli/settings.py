@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia config  ·  angelia config set limits.max_steps 20  ·  angelia config edit",
+    epilog=("\b\nExamples:\n  angelia config\n  angelia config set limits.max_steps 20\n  angelia config edit"),
 )
 @settings_options
 @click.pass_context
@@ -36,7 +36,7 @@ def config(ctx: click.Context, /, **given: Any) -> int | None:
     return _show("", given) if ctx.invoked_subcommand is None else None
 
 
-@config.command(epilog="Examples:  angelia config show  ·  angelia config show limits")
+@config.command(epilog=("\b\nExamples:\n  angelia config show\n  angelia config show limits"))
 @click.argument("key", default="", shell_complete=completion.settings)
 @settings_options
 def show(key: str, **given: Any) -> int:
@@ -58,7 +58,7 @@ def _show(key: str, given: dict[str, Any]) -> int:
 
 @config.command(
     "set",
-    epilog="Examples:  angelia config set policy.mode ask  ·  angelia config set fallback ollama:qwen3",
+    epilog=("\b\nExamples:\n  angelia config set policy.mode ask\n  angelia config set fallback ollama:qwen3"),
     context_settings={"ignore_unknown_options": True},  # a number below zero is no option
 )
 @click.argument("key", shell_complete=completion.settings)
@@ -71,7 +71,7 @@ def set_value(key: str, value: str) -> int:
     return 0
 
 
-@config.command(epilog="Example: angelia config unset limits.max_steps")
+@config.command(epilog=("\b\nExample:\n  angelia config unset limits.max_steps"))
 @click.argument("key", shell_complete=completion.settings)
 def unset(key: str) -> int:
     """Remove a setting, or a group, from config.toml. The default applies again."""
@@ -84,7 +84,7 @@ def unset(key: str) -> int:
     return 0
 
 
-@config.command(epilog="Example: EDITOR=nano angelia config edit")
+@config.command(epilog=("\b\nExample:\n  EDITOR=nano angelia config edit"))
 def edit() -> int:
     """Edit config.toml in your editor ($VISUAL, $EDITOR). It is put in place only if nothing in it is wrong."""
     from angelia.service.settings.private_file import write_private
@@ -134,7 +134,7 @@ def _file() -> "ConfigFile":
     return ConfigFile(home_folder())
 
 
-@click.command(epilog="Examples:  angelia grants  ·  angelia grants revoke 3")
+@click.command(epilog=("\b\nExamples:\n  angelia grants\n  angelia grants revoke 3"))
 @click.argument("what", metavar="[revoke N]", nargs=-1)
 @settings_options
 def grants(what: tuple[str, ...], **given: Any) -> int:

@@ -27,7 +27,9 @@ from angelia.faces.words.widths import table
 from angelia.service.conversation.setups import setup_in_force
 
 
-@click.command(epilog="Examples:  angelia show 5c8r2n6h  ·  angelia show --usage  ·  angelia show 5c8r2n6h --json | jq")
+@click.command(
+    epilog=("\b\nExamples:\n  angelia show 5c8r2n6h\n  angelia show --usage\n  angelia show 5c8r2n6h --json | jq")
+)
 @click.argument("conversation", metavar="[ID]", required=False, shell_complete=completion.conversations)
 @click.option("--json", "as_json", is_flag=True, help="The entries, one JSON line each.")
 @click.option("--usage", is_flag=True, help="Tokens, cached share and cost of each turn.")
@@ -135,8 +137,14 @@ class _Turn:
 
 
 @click.command(
-    epilog="Examples:  angelia export 5c8r2n6h -o garden.md  ·  angelia export 5c8r2n6h --format jsonl | gzip > c.gz"
-    "  ·  angelia export --batch numbers-batch --format openai -o train.jsonl  ·  angelia export --follow -o log.jsonl"
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia export 5c8r2n6h -o garden.md\n"
+        "  angelia export 5c8r2n6h --format jsonl | gzip > c.gz\n"
+        "  angelia export --batch numbers-batch --format openai -o train.jsonl\n"
+        "  angelia export --follow -o log.jsonl"
+    )
 )
 @click.argument("conversations", metavar="[ID]...", nargs=-1, shell_complete=completion.conversations)
 @click.option("--format", "form", type=click.Choice(["md", "jsonl", *FORMATS]), default="md", show_default=True)

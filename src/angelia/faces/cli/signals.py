@@ -20,7 +20,8 @@ HEAD = ("ON", "HOW", "WHERE", "BEGINS")
 
 
 @click.group(
-    invoke_without_command=True, epilog="Examples:  angelia signals  ·  angelia signals send deploys '{\"ok\": false}'"
+    invoke_without_command=True,
+    epilog=("\b\nExamples:\n  angelia signals\n  angelia signals send deploys '{\"ok\": false}'"),
 )
 @settings_options
 @click.pass_context
@@ -51,7 +52,7 @@ async def _list(given: dict[str, Any]) -> int:
         await app.close()
 
 
-@signals.command(epilog='Example: angelia signals send deploys \'{"version": "1.2"}\'')
+@signals.command(epilog=('\b\nExample:\n  angelia signals send deploys \'{"version": "1.2"}\''))
 @click.argument("name")
 @click.argument("body", default="{}")
 @settings_options

@@ -33,7 +33,7 @@ _HERE = click.option(
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia skills  ·  angelia skills review  ·  angelia skills show pdf-forms",
+    epilog=("\b\nExamples:\n  angelia skills\n  angelia skills review\n  angelia skills show pdf-forms"),
 )
 @click.pass_context
 def skills(ctx: click.Context) -> int | None:
@@ -41,7 +41,7 @@ def skills(ctx: click.Context) -> int | None:
     return None if ctx.invoked_subcommand else int(ctx.invoke(list_))
 
 
-@skills.command("list", epilog="Example: angelia skills list")
+@skills.command("list", epilog=("\b\nExample:\n  angelia skills list"))
 @_HERE
 @settings_options
 def list_(workspace: Path | None, **given: Any) -> int:
@@ -69,7 +69,7 @@ async def _list(app: "App", workspace: Path | None) -> int:
     return 0
 
 
-@skills.command(epilog="Example: angelia skills show pdf-forms")
+@skills.command(epilog=("\b\nExample:\n  angelia skills show pdf-forms"))
 @click.argument("name")
 @_HERE
 @settings_options
@@ -85,7 +85,7 @@ async def _show(app: "App", name: str, workspace: Path | None) -> int:
     return 0
 
 
-@skills.command(epilog="Example: angelia skills validate .agents/skills/pdf-forms")
+@skills.command(epilog=("\b\nExample:\n  angelia skills validate .agents/skills/pdf-forms"))
 @click.argument("path", type=click.Path(path_type=Path))
 def validate(path: Path) -> int:
     """Check a skill against the rules of the standard and ours. PATH is its folder; each fault is named by its line."""
@@ -102,7 +102,7 @@ def validate(path: Path) -> int:
     return 0 if skill.usable else 1
 
 
-@skills.command(epilog="Example: angelia skills review")
+@skills.command(epilog=("\b\nExample:\n  angelia skills review"))
 @_HERE
 @settings_options
 def review(workspace: Path | None, **given: Any) -> int:
@@ -110,7 +110,7 @@ def review(workspace: Path | None, **given: Any) -> int:
     return _with_app(given, lambda app: skill_review.review(app, _folder(workspace)))
 
 
-@skills.command(epilog="Example: angelia skills pin pdf-forms")
+@skills.command(epilog=("\b\nExample:\n  angelia skills pin pdf-forms"))
 @click.argument("name")
 @_HERE
 @settings_options
@@ -134,7 +134,7 @@ async def _pin(app: "App", name: str, workspace: Path | None) -> int:
     return 0
 
 
-@skills.command(epilog="Example: angelia skills unpin pdf-forms")
+@skills.command(epilog=("\b\nExample:\n  angelia skills unpin pdf-forms"))
 @click.argument("name")
 @_HERE
 @settings_options

@@ -9,8 +9,13 @@ from angelia.service.settings.config import home_folder
 
 
 @click.command(
-    epilog="Examples:  angelia test-kit sandbox docker:python:3.12  ·  angelia test-kit store /mnt/blobs  ·  "
-    "angelia test-kit channel my_channel.fake_network"
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia test-kit sandbox docker:python:3.12\n"
+        "  angelia test-kit store /mnt/blobs\n"
+        "  angelia test-kit channel my_channel.fake_network"
+    )
 )
 @click.argument("kind", type=click.Choice(["channel", "sandbox", "model", "store"]))
 @click.argument("name", metavar="PACKAGE")

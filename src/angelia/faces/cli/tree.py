@@ -18,7 +18,7 @@ from angelia.faces.words.widths import table
 from angelia.service.delegation.tree import HEAD, shown_rows, tree_of
 
 
-@click.command(epilog="Examples:  angelia tree  ·  angelia tree 5c8r2n6h --json")
+@click.command(epilog=("\b\nExamples:\n  angelia tree\n  angelia tree 5c8r2n6h --json"))
 @click.argument("conversation", required=False, metavar="[ID]", shell_complete=completion.conversations)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line for each.")
 @settings_options

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from angelia.service.app import App
 
 
-@click.command(epilog="Examples:  angelia trust  ·  angelia trust ~/garden  ·  angelia trust --forget ~/garden")
+@click.command(epilog=("\b\nExamples:\n  angelia trust\n  angelia trust ~/garden\n  angelia trust --forget ~/garden"))
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--list", "listing", is_flag=True, help="List what you said of such files, and how they are now.")
 @click.option("--forget", is_flag=True, help="Forget what you said of it: it counts as data, and you are asked again.")

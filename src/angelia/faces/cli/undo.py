@@ -15,7 +15,7 @@ from angelia.service.conversation.undo import preview, take_back
 from angelia.service.conversation.undo_command import heading, listed
 
 
-@click.command(epilog="Examples:  angelia undo   ·  angelia undo 3   ·  angelia undo back   ·  angelia undo --list")
+@click.command(epilog=("\b\nExamples:\n  angelia undo\n  angelia undo 3\n  angelia undo back\n  angelia undo --list"))
 @click.argument("turn", metavar="[TURN]", default="")
 @click.option("--in", "part", metavar="ID", default="", help="The conversation (default: the last one).")
 @click.option("--list", "only_list", is_flag=True, help="List the turns that can be taken back.")

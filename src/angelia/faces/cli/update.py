@@ -41,7 +41,9 @@ class Trial(Struct, frozen=True):
     said: str
 
 
-@click.command(epilog="Examples:  angelia update --from angelia-0.2.0-py3-none-any.whl  ·  angelia update --from dist/")
+@click.command(
+    epilog=("\b\nExamples:\n  angelia update --from angelia-0.2.0-py3-none-any.whl\n  angelia update --from dist/")
+)
 @click.option("--from", "place", metavar="WHEEL|FOLDER|URL", required=True, help="Where the new version is.")
 @click.option(
     "--patience", type=click.IntRange(min=1), default=60, help="Seconds that the gateway may take to be back (60)."
@@ -184,7 +186,7 @@ def _forward_only(before: Version, home: Path) -> None:
         )
 
 
-@click.command(epilog="Example: angelia uninstall")
+@click.command(epilog=("\b\nExample:\n  angelia uninstall"))
 @settings_options
 def uninstall(**given: Any) -> int:
     """Say how Angelia is removed, and what stays. This removes nothing."""

@@ -20,12 +20,12 @@ from angelia.store.sql import upkeep
 from angelia.store.sql.database import Database
 
 
-@click.group(epilog="Examples:  angelia store verify  ·  angelia store rebuild")
+@click.group(epilog=("\b\nExamples:\n  angelia store verify\n  angelia store rebuild"))
 def store() -> None:
     """Look after the store: one database and one folder of files."""
 
 
-@store.command(epilog="Example: angelia store verify && echo all is well")
+@store.command(epilog=("\b\nExample:\n  angelia store verify && echo all is well"))
 @settings_options
 def verify(**given: Any) -> int:
     """Check every entry, table and file. Changes nothing; exit code 1 if something is wrong."""
@@ -49,7 +49,7 @@ async def _verify(given: dict[str, Any]) -> int:
     return 1 if problems else 0
 
 
-@store.command(epilog="Example: angelia store rebuild")
+@store.command(epilog=("\b\nExample:\n  angelia store rebuild"))
 @settings_options
 def rebuild(**given: Any) -> int:
     """Derive every table and the full-text index anew from the log."""
@@ -66,7 +66,9 @@ async def _rebuild(given: dict[str, Any]) -> int:
     return 1 if unread else 0
 
 
-@store.command(epilog="Examples:  angelia store copy s3://bucket/prefix  ·  angelia store copy home postgresql://…")
+@store.command(
+    epilog=("\b\nExamples:\n  angelia store copy s3://bucket/prefix\n  angelia store copy home postgresql://…")
+)
 @click.argument("places", metavar="[FROM] TO", nargs=-1, required=True)
 @settings_options
 def copy(places: tuple[str, ...], **given: Any) -> int:
@@ -121,7 +123,9 @@ async def _copy_files(to: str, given: dict[str, Any]) -> int:
     return 0
 
 
-@store.command(epilog="Example: angelia store accept   (after `angelia store verify` has said what is missing)")
+@store.command(
+    epilog=("\b\nExample:\n  angelia store accept   (after `angelia store verify` has said what is missing)")
+)
 @settings_options
 def accept(**given: Any) -> int:
     """Go on with the log as it is, although its end is missing. Says what is given up."""
@@ -143,7 +147,7 @@ async def _accept(given: dict[str, Any]) -> int:
     return 0
 
 
-@store.command(epilog="Example: angelia store salvage ~/angelia-saved   (to use it: ANGELIA_HOME=… angelia)")
+@store.command(epilog=("\b\nExample:\n  angelia store salvage ~/angelia-saved   (to use it: ANGELIA_HOME=… angelia)"))
 @click.argument("folder", type=click.Path(path_type=Path))
 @settings_options
 def salvage(folder: Path, **given: Any) -> int:

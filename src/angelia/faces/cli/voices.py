@@ -32,7 +32,9 @@ SAMPLES = {
 _ENGLISH = "Hello, I am Angelia, and this is how I sound."
 
 
-@click.command(epilog="Examples:  angelia voices  ·  angelia voices de  ·  angelia voices joe --sample -o joe.ogg")
+@click.command(
+    epilog=("\b\nExamples:\n  angelia voices\n  angelia voices de\n  angelia voices joe --sample -o joe.ogg")
+)
 @click.argument("words", nargs=-1)
 @click.option("--sample", is_flag=True, help="The first one says a sentence, which is played, or written with -o.")
 @click.option("-o", "--output", type=_PATH, help="A new file for the sample: Ogg with Opus.")

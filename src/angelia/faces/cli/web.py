@@ -17,7 +17,7 @@ from angelia.faces.words.output import echo
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia web  ·  angelia web --no-open  ·  angelia web keys add open-webui",
+    epilog=("\b\nExamples:\n  angelia web\n  angelia web --no-open\n  angelia web keys add open-webui"),
 )
 @click.option("--no-open", is_flag=True, help="Only print the link.")
 @click.option("--listen", metavar="ADDRESS:PORT", help="Where to listen (default: web.listen).")

@@ -13,7 +13,7 @@ from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import asked, echo
 
 
-@click.command(epilog="Examples:  angelia web password  ·  pass show angelia | angelia web password")
+@click.command(epilog=("\b\nExamples:\n  angelia web password\n  pass show angelia | angelia web password"))
 @click.option("--remove", is_flag=True, help="Have no password from now on.")
 @settings_options
 def password(remove: bool, **given: Any) -> int:

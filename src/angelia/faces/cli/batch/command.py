@@ -33,8 +33,19 @@ _MOST_REASONS = 5
 
 
 @click.command(
-    epilog="Exit codes: 0 every trial has a result · 1 some could not be done · 3 stopped by a person · 4 the cap was "
-    "reached · 5 a model cannot be had.  Example: angelia batch tasks.jsonl --check check.py --model openai:gpt-5-mini"
+    epilog=(
+        "\b\n"
+        "Example:\n"
+        "  angelia batch tasks.jsonl --check check.py --model openai:gpt-5-mini\n"
+        "\n"
+        "\b\n"
+        "Exit codes:\n"
+        "  0   every trial has a result\n"
+        "  1   some could not be done\n"
+        "  3   stopped by a person\n"
+        "  4   the cap was reached\n"
+        "  5   a model cannot be had"
+    )
 )
 @click.argument("tasks", type=_PATH)
 @click.option("--model", "models", multiple=True, metavar="VENDOR:NAME", help="A model; repeatable.")

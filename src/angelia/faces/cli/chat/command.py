@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Examples:  angelia  ·  angelia chat --continue  ·  angelia chat --model ollama:qwen3.  "
-    "Within it, /help lists commands and keys."
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia\n"
+        "  angelia chat --continue\n"
+        "  angelia chat --model ollama:qwen3\n"
+        "\n"
+        "Within it, /help lists commands and keys."
+    )
 )
 @conversation_options
 @turn_options

@@ -27,7 +27,7 @@ _NEXT = {
 }
 
 
-@click.command(epilog="Example: angelia new tool word_count")
+@click.command(epilog=("\b\nExample:\n  angelia new tool word_count"))
 @click.argument("kind", type=click.Choice([*_NEXT, _SKILL]))
 @click.argument("name")
 @click.option(

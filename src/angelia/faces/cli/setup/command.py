@@ -24,8 +24,13 @@ from angelia.service.settings.config_file import ConfigFile
 
 
 @click.command(
-    epilog="Examples:  angelia setup  ·  angelia setup --yes --model ollama:qwen3  ·  "
-    "angelia setup --yes --chat telegram --token 123456:AA… --owner 7001"
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  angelia setup\n"
+        "  angelia setup --yes --model ollama:qwen3\n"
+        "  angelia setup --yes --chat telegram --token 123456:AA… --owner 7001"
+    )
 )
 @click.option(
     "--model", default="", metavar="VENDOR:NAME", help="The model (with --yes the best here, if none is given)."
