@@ -74,7 +74,7 @@ class RouteRequest(Struct):
     """Who asks for what. Header names are lower case; `found` are the variable parts of the path. `origin` is the one
     of ours under which it is asked, such as http://localhost:8780, and `client` the address and port that ask. `key` is
     the one by which a program asks, where it was asked for one. `message_key` is the one under which what it
-    says counts once; empty where it says nothing yet.
+    says counts once; empty where it says nothing yet. `let_in` is whether the route's guard has said yes.
     """
 
     method: str
@@ -88,6 +88,7 @@ class RouteRequest(Struct):
     found: Mapping[str, str] = field(default_factory=dict)
     key: ApiKey | None = None
     message_key: str = ""
+    let_in: bool = False
 
     @property
     def principal(self) -> Principal:

@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, MutableMapping
 from contextlib import aclosing
 from functools import partial
+from typing import Any
 from urllib.parse import parse_qsl
 
 from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core.errors import AngeliaError
+from angelia.faces.listener.request_body import RequestBody
 from angelia.faces.listener.serve import Scope, Send
 from angelia.faces.listener.under_way import UnderWay
 from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
@@ -83,14 +85,18 @@ class WebServer:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         origin = f"{scope['scheme']}://{headers.get('host', '').lower()}"
+        body = RequestBody(receive)
         request = RouteRequest(
-            scope["method"], scope["path"], query, headers, receive, self._bodies, origin, scope["client"]
+            scope["method"], scope["path"], query, headers, body.receive, self._bodies, origin, scope["client"]
         )
         answer = await self._told(request)
         if isinstance(answer, RouteResponse):
-            await _say(send, answer, last=answer.status >= 400)
+            if answer.status >= 400 and request.let_in:
+                await _refuse(send, answer, body, self.limits.body_s)
+            else:
+                await _say(send, answer, last=answer.status >= 400)
         else:
-            await self._stream(receive, send, answer, request)
+            await self._stream(body.receive, send, answer, request)
 
     async def close(self) -> None:
         """Have each request answered that is under way; nobody comes any more. What waits, or has no end of its own,
@@ -143,10 +149,12 @@ class WebServer:
             route, request.found = self.routes.find(request.method, request.path)
             told = route.told
             await self._admit(route, request)
+            request.let_in = True
             return await route.handler(request)
         except AngeliaError as error:
             return told(error)
-        except asyncio.CancelledError:  # by our end
+        except asyncio.CancelledError:  # by our end, which waits for nobody's file
+            request.let_in = False
             return told(_ended(request.message_key))
         except Exception:
             logger.exception("%s %s failed", request.method, request.path)
@@ -195,11 +203,22 @@ def _ended(message_key: str) -> RequestRefused:
     )
 
 
+async def _refuse(send: Send, answer: RouteResponse, body: RequestBody, seconds: float) -> None:
+    """Say why to somebody who was let in, and who may still be sending: the connection ends once that has passed."""
+
+    async def said(message: MutableMapping[str, Any]) -> None:
+        await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+
+    await _say(said, answer, last=True)
+    await body.let_pass(seconds)
+    await send({"type": "http.response.body"})
+
+
 async def _say(send: Send, answer: RouteResponse, *, last: bool) -> None:
     head = {**_SAFE, "content-type": answer.mime, "content-length": str(len(answer.body)), **answer.headers}
     if answer.status in (204, 304):
         del head["content-type"], head["content-length"]
-    if last:  # what may still come of the body is not taken in to be thrown away
+    if last:  # what may still come of the body is not taken for a request
         head["connection"] = "close"
     await send({"type": "http.response.start", "status": answer.status, "headers": _raw(head)})
     await send({"type": "http.response.body", "body": answer.body})
