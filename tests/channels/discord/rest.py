@@ -21,6 +21,7 @@ class Rest(Requests):
         super().__init__(world, changes, tell)
         self.requests: list[str] = []
         self.troubles: list[Trouble] = []
+        self.patience: list[Trouble] = []
         self.mute = False
         self.headers: dict[str, str] = {}
         self._port = 0
@@ -82,5 +83,8 @@ class Rest(Requests):
 
     def _trouble(self, request: HttpRequest) -> Trouble | None:
         seen = request.method in ("POST", "PATCH") and re.fullmatch(r".*/channels/\d+/messages(/\d+)?", request.path)
+        if self.patience and request.method == "GET" and request.path.endswith("/messages"):
+            self._changes.tell()
+            return self.patience.pop(0)
         fetched = request.path.startswith("/cdn/")
         return self.troubles.pop(0) if self.troubles and (seen or fetched) else None

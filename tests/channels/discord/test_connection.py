@@ -10,7 +10,7 @@ from angelia.channels.failures import LoginFailed
 from angelia.channels.health import ConnectionHealth
 from angelia.channels.incoming import Envelope, IncomingMessage
 from angelia.core.entry import Address
-from angelia.testing.channels.network import ChannelTimeouts, Thing
+from angelia.testing.channels.network import ChannelTimeouts, Flood, ServerError, Thing
 from angelia.testing.channels.stage import Stage, staged
 from tests.channels.discord import world as w
 from tests.channels.discord.network import Discord, discord
@@ -83,10 +83,46 @@ async def test_more_than_a_page_is_read_in_order() -> None:
         await stage.until(lambda: len(stage.heard) == 1)
         await fake.down()
         fake.gateway.sessions.clear()
-        await fake.bring(*(said(str(number)) for number in range(250)))
+        await fake.bring(*(said(str(number)) for number in range(1050)))
         await fake.up()
-        await stage.until(lambda: len(stage.heard) >= 251)
-        assert texts(stage.heard) == ["first", *map(str, range(250))]
+        await stage.until(lambda: len(stage.heard) >= 1051)
+        assert texts(stage.heard) == ["first", *map(str, range(1050))]
+
+
+async def test_what_was_missed_is_asked_for_until_discord_answers_and_comes_first() -> None:
+    async with staged(discord) as stage:
+        fake = network(stage)
+        await fake.bring(said("first"))
+        await stage.until(lambda: len(stage.heard) == 1)
+        await fake.down()
+        fake.gateway.sessions.clear()
+        await fake.bring(said("missed"))
+        fake.rest.patience = [ServerError() for _ in range(8)]
+        await fake.up()
+        await fake.when(lambda: len(fake.rest.patience) < 8)
+        await fake.bring(said("now"))
+        await stage.until(lambda: len(stage.heard) == 3)
+        assert (texts(stage.heard), fake.rest.patience) == (["first", "missed", "now"], [])
+
+
+async def test_while_what_was_missed_cannot_be_read_the_rest_is_heard_and_the_next_life_reads_it() -> None:
+    async with staged(discord) as stage:
+        fake = network(stage)
+        await fake.bring(said("first"))
+        await stage.until(lambda: len(stage.heard) == 1)
+        await fake.down()
+        fake.gateway.sessions.clear()
+        await fake.bring(said("missed"))
+        fake.rest.patience = [Flood(3600)]
+        await fake.up()
+        await fake.when(lambda: not fake.rest.patience)
+        await fake.bring(said("now"))
+        await stage.until(lambda: "now" in texts(stage.heard))
+        assert any("missed in a chat cannot be read yet" in one.why for one in stage.health)
+        await stage.stop()
+        fake.gateway.sessions.clear()
+        await stage.start()
+        await stage.until(lambda: "missed" in texts(stage.heard))
 
 
 async def test_a_restart_resumes_the_session_behind_what_was_taken_in() -> None:

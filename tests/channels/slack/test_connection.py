@@ -6,7 +6,7 @@ from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.channels.failures import LoginFailed
 from angelia.channels.health import ConnectionHealth
 from angelia.channels.outgoing import Button, OutText
-from angelia.testing.channels.network import Flood, Thing
+from angelia.testing.channels.network import Flood, ServerError, Thing
 from angelia.testing.channels.samples import sample_of
 from angelia.testing.channels.stage import Stage, staged
 from tests.channels.slack.network import slack
@@ -123,12 +123,47 @@ async def test_more_than_a_page_is_read_in_order_once_slack_has_patience() -> No
         await fake.bring(said("first"))
         await stage.until(lambda: len(stage.heard) == 1)
         await stage.stop()
-        await fake.bring(*(said(str(number)) for number in range(450)))
+        await fake.bring(*(said(str(number)) for number in range(1050)))
         fake.socket.forget()
         fake.web.patience = [Flood(0)]
         await stage.start()
-        await stage.until(lambda: len(stage.heard) == 451)
-        assert texts(stage.heard) == ["first", *map(str, range(450))]
+        await stage.until(lambda: len(stage.heard) == 1051)
+        assert texts(stage.heard) == ["first", *map(str, range(1050))]
+
+
+async def test_what_was_missed_is_asked_for_until_slack_answers_and_comes_first() -> None:
+    async with staged(slack) as stage:
+        fake = network(stage)
+        await fake.bring(said("first"))
+        await stage.until(lambda: len(stage.heard) == 1)
+        await stage.stop()
+        await fake.bring(said("missed"))
+        fake.socket.forget()
+        fake.web.patience = [ServerError() for _ in range(8)]
+        await stage.start()
+        await fake.when(lambda: len(fake.web.patience) < 8)
+        await fake.bring(said("now"))
+        await stage.until(lambda: len(stage.heard) == 3)
+        assert (texts(stage.heard), fake.web.patience) == (["first", "missed", "now"], [])
+
+
+async def test_while_what_was_missed_cannot_be_read_the_rest_is_heard_and_the_next_life_reads_it() -> None:
+    async with staged(slack) as stage:
+        fake = network(stage)
+        await fake.bring(said("first"))
+        await stage.until(lambda: len(stage.heard) == 1)
+        await stage.stop()
+        await fake.bring(said("missed"))
+        fake.socket.forget()
+        fake.web.patience = [Flood(3600)]
+        await stage.start()
+        await fake.when(lambda: not fake.web.patience)
+        await fake.bring(said("now"))
+        await stage.until(lambda: "now" in texts(stage.heard))
+        assert any("missed in a chat cannot be read yet" in one.why for one in stage.health)
+        await stage.stop()
+        await stage.start()
+        await stage.until(lambda: "missed" in texts(stage.heard))
 
 
 async def test_nothing_is_fetched_before_somebody_asks_for_it() -> None:

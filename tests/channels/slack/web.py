@@ -30,7 +30,7 @@ class Web(Methods):
         self.socket_url = ""
         self.responses: list[dict[str, Any]] = []
         self.troubles: list[Trouble] = []
-        self.patience: list[Flood] = []
+        self.patience: list[Trouble] = []
         self.valid, self.mute = True, False
         self.fetched: list[str] = []
         self._listening = LoopbackServer(self._serve)
@@ -77,6 +77,7 @@ class Web(Methods):
 
     def _trouble(self, request: HttpRequest) -> Trouble | None:
         if self.patience and request.path == "/api/conversations.history":
+            self._changes.tell()
             return self.patience.pop(0)
         visible = request.path.removeprefix("/api/") in _SEEN or request.path.startswith("/files-pri/")
         return self.troubles.pop(0) if self.troubles and visible else None

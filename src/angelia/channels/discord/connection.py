@@ -1,5 +1,6 @@
 """How a bot hears: it stays connected to the gateway, resumes its session, and reads what it missed."""
 
+import asyncio
 import hashlib
 import logging
 import re
@@ -14,7 +15,7 @@ from angelia.channels.connection_state import ConnectionState
 from angelia.channels.discord import payloads as s
 from angelia.channels.discord.answers import Answers
 from angelia.channels.discord.api import DiscordApi, DiscordCall
-from angelia.channels.discord.history import since
+from angelia.channels.discord.history import read_missed
 from angelia.channels.discord.ledger import DiscordLedger, id_at
 from angelia.channels.discord.places import Places
 from angelia.channels.discord.receive import DiscordReader
@@ -23,6 +24,7 @@ from angelia.channels.discord.socket import DiscordLost, DiscordStart, opened
 from angelia.channels.failures import ChannelError
 from angelia.channels.incoming import Hear
 from angelia.channels.lenient import read
+from angelia.channels.missed import HandIn, MissedMessages
 from angelia.channels.per_chat_queue import PerChatQueue
 from angelia.channels.port import ChannelContext
 
@@ -105,36 +107,37 @@ class DiscordConnection:
         self._reader = self._reader_as(memory.me)
         queue = PerChatQueue(hear, self._connection_state.trouble, self._timeouts.pause)
         try:
-            await self._connection_state.hold(lambda: self._stay(queue), self._lost)
+            missed = MissedMessages(queue, self._connection_state.trouble, self._timeouts.pause)
+            await self._connection_state.hold(lambda: self._stay(missed), self._lost)
         finally:
             await queue.close()
             await self._remember()
 
-    async def _stay(self, queue: PerChatQueue) -> NoReturn:
+    async def _stay(self, missed: MissedMessages) -> NoReturn:
         token, session = await self._api.token(), self._memory.session
         intents = INTENTS | (_CONTENT if self._settings.groups == "all" else 0)
         opening = DiscordStart(token, intents, session.id if session else "", self._ledger.seq)
         url = session.url if session else (await self._api.call(DiscordCall("GET", "/gateway/bot"), s.GatewayBot)).url
         async with opened(url, self._timeouts.silence, lambda: self._ledger.seq) as socket:
             async for frame in socket.frames(opening):
-                await self._take(s.DiscordEvent(frame.t or "", bytes(frame.d), frame.s or 0), queue)
+                await self._take(s.DiscordEvent(frame.t or "", bytes(frame.d), frame.s or 0), missed)
                 if self._context.steady() - self._remembered > NOTED:
                     await self._remember()
         raise DiscordLost("it ended")
 
-    async def _take(self, event: s.DiscordEvent, queue: PerChatQueue) -> None:
+    async def _take(self, event: s.DiscordEvent, missed: MissedMessages) -> None:
         """Do what an event asks for. What is not handed in is passed at once."""
         try:
             match event.name:
                 case "READY":
-                    await self._begin(read(event.data, s.DiscordReady), queue)
+                    self._begin(read(event.data, s.DiscordReady), missed)
                 case "RESUMED":
                     self._connection_state.well()
                 case "GUILD_CREATE":
                     self._places.hear(event.name, event.data, self._memory.me)
-                    await self._catch_up(read(event.data, s.Guild), queue)
+                    self._catch_up(read(event.data, s.Guild), missed)
                 case name if name in HEARD:
-                    self._hand_in(event, queue)
+                    self._hand_in(event, missed.put, missed.queue)
                     return
                 case name:
                     self._places.hear(name, event.data, self._memory.me)
@@ -145,7 +148,7 @@ class DiscordConnection:
             )
         self._ledger.passed(event.seq)
 
-    async def _begin(self, ready: s.DiscordReady, queue: PerChatQueue) -> None:
+    def _begin(self, ready: s.DiscordReady, missed: MissedMessages) -> None:
         """A new session: what was said since the last one is read, as far as it is known where."""
         self._ledger.begin()
         self._missed, self._read = self._ledger.message, set()
@@ -155,41 +158,41 @@ class DiscordConnection:
         self._memory = replace(self._memory, session=session, me=ready.user.id)
         self._reader = self._reader_as(ready.user.id)
         self._connection_state.well()
-        queue.begin(self._show_menu(ready.application.id))
+        missed.queue.begin(self._show_menu(ready.application.id))
         for chat in self._memory.chats:
             guild, _, channel = chat.partition("/")
-            await self._read_missed(channel, guild, queue)
+            self._read_missed(channel, guild, missed)
 
-    async def _catch_up(self, guild: s.Guild, queue: PerChatQueue) -> None:
+    def _catch_up(self, guild: s.Guild, missed: MissedMessages) -> None:
         """A server can be seen: what was said in it is read where something was."""
         for one in (*guild.channels, *guild.threads):
             if int(one.last_message_id or 0) > self._missed:
-                await self._read_missed(one.id, guild.id, queue)
+                self._read_missed(one.id, guild.id, missed)
 
-    async def _read_missed(self, channel: str, guild: str, queue: PerChatQueue) -> None:
+    def _read_missed(self, channel: str, guild: str, missed: MissedMessages) -> None:
         if not self._missed or channel in self._read:
             return
         self._read.add(channel)
-        try:
-            found = await since(self._api, channel, self._missed, self._timeouts.pause)
-        except ChannelError as error:
-            self._connection_state.trouble(f"What was missed in a chat cannot be read: {error}")
-            return
-        for raw in found:
-            self._hand_in(s.DiscordEvent("MESSAGE_CREATE", raw, 0), queue, guild)
 
-    def _hand_in(self, event: s.DiscordEvent, queue: PerChatQueue, guild: str = "") -> None:
+        def take(raw: bytes) -> asyncio.Future[str]:
+            return self._hand_in(s.DiscordEvent("MESSAGE_CREATE", raw, 0), missed.put_missed, missed.queue, guild)
+
+        if done := missed.read(channel, "", partial(read_missed, self._api, channel, self._missed, take)):
+            self._ledger.note(0, self._missed + 1, done)
+
+    def _hand_in(self, event: s.DiscordEvent, put: HandIn, queue: PerChatQueue, guild: str = "") -> asyncio.Future[str]:
         try:
             where = msgspec.json.decode(event.data, type=Where)
         except msgspec.MsgspecError:
             where = Where()  # reading it fails too, and is told there
         server = guild or where.guild_id or ""
-        taken = queue.put(where.channel_id, f"{event.name} {where.id}", partial(self._reader.envelope, event, guild))
+        taken = put(where.channel_id, f"{event.name} {where.id}", partial(self._reader.envelope, event, guild))
         self._ledger.note(event.seq, int(where.id) if event.name == "MESSAGE_CREATE" and where.id else 0, taken)
         if event.name == "INTERACTION_CREATE":
             answers = Answers(self._api, self._timeouts.longer)
             queue.begin(answers.answer(event.data, taken))
         self._know(f"{server}/{where.channel_id}")
+        return taken
 
     def _know(self, chat: str) -> None:
         """Remember a chat, to ask it what was missed; what spoke last is last."""

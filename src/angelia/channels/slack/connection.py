@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+from functools import partial
 from typing import NoReturn
 
 import msgspec
@@ -14,6 +15,7 @@ from angelia.channels.connection_state import ConnectionState
 from angelia.channels.failures import ChannelError, LoginFailed, Rejected
 from angelia.channels.incoming import Hear
 from angelia.channels.lenient import read
+from angelia.channels.missed import AskHistory, MissedMessages
 from angelia.channels.per_chat_queue import PerChatQueue
 from angelia.channels.port import ChannelContext
 from angelia.channels.slack.api import SlackApi, SlackAsked
@@ -79,31 +81,32 @@ class SlackConnection:
         self._ledger = SlackLedger(self._memory.mark or self._context.clock() * 1000)
         queue = PerChatQueue(Once(hear).hear, self._connection_state.trouble, self._timeouts.pause)
         try:
-            await self._connection_state.hold(lambda: self._stay(queue))
+            missed = MissedMessages(queue, self._connection_state.trouble, self._timeouts.pause)
+            await self._connection_state.hold(lambda: self._stay(missed))
         finally:
             self.webhook.end()
             await queue.close()
             self._intake = None
             await self._remember()
 
-    async def _stay(self, queue: PerChatQueue) -> NoReturn:
+    async def _stay(self, missed: MissedMessages) -> NoReturn:
         us = await self._api.call("auth.test", {}, Us, SlackAsked(wait=self._timeouts.silence))
         if self._intake is None:
             verbs = self._context.commands
             door, threads = self._context.door, Threads(self._api)
             reader = SlackReader(door, us.user_id, self._people, threads, self._settings.command, verbs)
             self._intake = SlackIntake(
-                reader, queue, self._ledger, self._note, self._connection_state.trouble, self._api
+                reader, missed, self._ledger, self._note, self._connection_state.trouble, self._api
             )
         if self._settings.transport == "http":
-            await self._look_after(self._intake)
-        await self._listen(self._intake, queue)
+            await self._look_after(self._intake, missed)
+        await self._listen(self._intake, missed)
 
     # -- webhooks ---------------------------------------------------------------------------------------------------
 
-    async def _look_after(self, intake: SlackIntake) -> NoReturn:
+    async def _look_after(self, intake: SlackIntake, missed: MissedMessages) -> NoReturn:
         """Slack comes to us; what can be seen is whether it is there at all."""
-        await self._connected(intake)
+        await self._connected(intake, missed)
         self.webhook.begin(intake)
         while True:
             end_if_cancelled()
@@ -113,21 +116,21 @@ class SlackConnection:
 
     # -- Socket Mode ------------------------------------------------------------------------------------------------
 
-    async def _listen(self, intake: SlackIntake, queue: PerChatQueue) -> NoReturn:
+    async def _listen(self, intake: SlackIntake, missed: MissedMessages) -> NoReturn:
         """Stay connected. Slack says when it is about to end a connection: then the next is there before it goes."""
         socket = await self._open()
         try:
-            await self._connected(intake)
+            await self._connected(intake, missed)
             while True:
                 end_if_cancelled()
                 async for frame in socket.frames():
                     if frame.type == "disconnect":
                         _look_at(frame.reason)
                         break
-                    await self._take(frame, socket, intake, queue)
+                    await self._take(frame, socket, intake, missed.queue)
                 await asyncio.sleep(self._timeouts.pause * random.random())  # noqa: S311 - never in step with others
                 fresh = await self._open()
-                queue.begin(self._drain(socket, intake, queue))
+                missed.queue.begin(self._drain(socket, intake, missed.queue))
                 socket = fresh
         finally:
             await socket.close()
@@ -167,20 +170,18 @@ class SlackConnection:
 
     # -- what was missed --------------------------------------------------------------------------------------------
 
-    async def _connected(self, intake: SlackIntake) -> None:
+    async def _connected(self, intake: SlackIntake, missed: MissedMessages) -> None:
         """Everything said from now on is heard, and what was said before is read where somebody spoke to us."""
         self._connection_state.well()
         mark = self._ledger.mark
         for place in reversed(self._memory.chats):
             chat, _, thread = place.partition("/")
-            try:
-                found = await since(self._api, chat, thread, mark, self._timeouts.pause)
-            except ChannelError as error:
-                self._connection_state.trouble(f"What was missed in a chat cannot be read: {error}")
-                continue
-            for raw in found:
-                intake.take(SlackNews("event", raw))
+            if done := missed.read(chat, thread, partial(self._read_missed, intake, chat, thread, mark)):
+                self._ledger.note(mark + 1, done)
         await self._remember()
+
+    async def _read_missed(self, intake: SlackIntake, chat: str, thread: str, mark: int, ask: AskHistory) -> None:
+        await intake.take_missed(await since(self._api, chat, thread, mark, ask))
 
     def _note(self, head: Head) -> None:
         place = f"{head.chat}/{head.thread}".removesuffix("/")

@@ -10,7 +10,7 @@ import msgspec
 
 from angelia.channels.failures import ChannelError
 from angelia.channels.incoming import Envelope, Hear
-from angelia.channels.per_chat_queue import PerChatQueue
+from angelia.channels.missed import HandIn, MissedMessages
 from angelia.channels.slack.api import SlackApi
 from angelia.channels.slack.ledger import SlackLedger
 from angelia.channels.slack.payloads import Callback, SlackCommand, SlackInteraction, SlackNews
@@ -46,14 +46,14 @@ class SlackIntake:
     def __init__(
         self,
         reader: SlackReader,
-        queue: PerChatQueue,
+        missed: MissedMessages,
         ledger: SlackLedger,
         noted: Callable[[Head], None],
         trouble: Callable[[str], None],
         api: SlackApi,
     ) -> None:
         self._reader = reader
-        self._queue = queue
+        self._missed = missed
         self._ledger = ledger
         self._noted = noted
         self._trouble = trouble
@@ -62,6 +62,14 @@ class SlackIntake:
 
     def take(self, news: SlackNews) -> asyncio.Future[str] | None:
         """Begin to hand one thing in, unless that is going on already; None for what is nothing to us."""
+        return self._take(news, self._missed.put)
+
+    async def take_missed(self, found: list[bytes]) -> None:
+        """Take in messages that were read from a chat's history, oldest first."""
+        taken = (self._take(SlackNews("event", raw), self._missed.put_missed) for raw in found)
+        await asyncio.gather(*(one for one in taken if one))
+
+    def _take(self, news: SlackNews, put: HandIn) -> asyncio.Future[str] | None:
         try:
             head = self._reader.head(news)
         except msgspec.MsgspecError as error:
@@ -72,14 +80,14 @@ class SlackIntake:
             return None
         if known := self._waiting.get(head.name):
             return known
-        taken = self._queue.put(head.chat, head.name, partial(self._reader.envelope, news))
+        taken = put(head.chat, head.name, partial(self._reader.envelope, news))
         self._waiting[head.name] = taken
         taken.add_done_callback(lambda _: self._waiting.pop(head.name, None))
         if head.moment:
             self._ledger.note(head.moment, taken)
         self._noted(head)
         if news.kind != "event":
-            self._queue.begin(self._say(news, taken))
+            self._missed.queue.begin(self._say(news, taken))
         return taken
 
     async def _say(self, news: SlackNews, taken: asyncio.Future[str]) -> None:
