@@ -22,7 +22,7 @@ from angelia.faces.web.v1.turns import message_key
 from angelia.store.media.durable import UNFINISHED
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import hang, say
-from tests.web.visitor import Visitor, opened, visiting
+from tests.web.visitor import opened, visiting
 
 pytestmark = pytest.mark.anyio
 
@@ -167,47 +167,6 @@ async def test_what_does_not_arrive_before_the_end_is_refused_with_why(tmp_path:
 def arriving(folder: Path) -> list[Path]:
     """Files that are being stored."""
     return [*(folder / "home" / "blobs").rglob(f"{UNFINISHED}*")]
-
-
-@pytest.mark.parametrize("told", [True, False], ids=["told", "untold"])
-async def test_who_brings_more_than_is_taken_hears_why_though_all_of_it_is_sent(tmp_path: Path, told: bool) -> None:
-    size = 20_000_000
-    async with (
-        opened(tmp_path, "http://127.0.0.1:9/v1", **{"files.max_bytes": 1_000_000}) as app,
-        visiting(app) as page,
-    ):
-        head = {**page.head, "host": page.address.removeprefix("http://"), "cookie": cookie_of(page)}
-        head |= {"content-length": str(size)} if told else {"transfer-encoding": "chunked"}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(page.address.rpartition(":")[2]))
-        writer.write(f"POST /api/uploads?name=a.txt HTTP/1.1\r\n{lines}\r\n".encode())
-        for _ in range(size // 1_000_000):
-            writer.write(bytes(1_000_000) if told else b"f4240\r\n" + bytes(1_000_000) + b"\r\n")
-            await writer.drain()
-        writer.write(b"" if told else b"0\r\n\r\n")
-        async with asyncio.timeout(60):
-            came = await reader.read()
-        writer.close()
-        assert not arriving(tmp_path)
-    assert came.startswith(b"HTTP/1.1 413 " if told else b"HTTP/1.1 400 ")
-    assert (b"larger than 1,000,000 bytes" if told else b"at most 1 MB are taken") in came
-
-
-async def test_who_was_not_let_in_is_not_listened_to_any_further(tmp_path: Path) -> None:
-    async with opened(tmp_path, "http://127.0.0.1:9/v1") as app, visiting(app) as page:
-        head = {**page.head, "host": page.address.removeprefix("http://"), "content-length": "1000"}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(page.address.rpartition(":")[2]))
-        writer.write(f"POST /api/uploads?name=a.txt HTTP/1.1\r\n{lines}\r\n".encode())
-        async with asyncio.timeout(LIMITS.body_s / 2):
-            came = await reader.read()
-        writer.close()
-    assert came.startswith(b"HTTP/1.1 401 ")
-
-
-def cookie_of(page: Visitor) -> str:
-    """What a browser sends of its login."""
-    return "; ".join(f"{one.name}={one.value}" for one in page.client.cookies.jar)
 
 
 async def test_a_fault_in_the_middle_of_an_answer_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
