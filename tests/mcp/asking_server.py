@@ -95,11 +95,13 @@ async def _only_old(ctx: ServerRequestContext[Any, Any], call_next: CallNext) ->
 
 @asynccontextmanager
 async def at_a_site(
-    server: Server[Any], era: Era, before: Callable[[Any], Any] = lambda app: app
+    server: Server[Any], era: Era, before: Callable[[Any], Any] = lambda app: app, **how: Any
 ) -> AsyncIterator[str]:
-    """The address of a server, which knows one of the protocols alone; `before` is what stands before it."""
+    """The address of a server, which knows one of the protocols alone; `before` is what stands before it, and `how` is
+    what its app is made with.
+    """
     server.middleware.append(_only_new if era == "new" else _only_old)
-    async with served(before(server.streamable_http_app())) as site:
+    async with served(before(server.streamable_http_app(**how))) as site:
         yield f"{site}/mcp"
 
 

@@ -14,6 +14,12 @@ from angelia.sandboxes.port import SandboxError
 MOST_LINE = 64_000_000
 """Bytes of one line; a program that writes more without an end is not listened to any longer."""
 
+
+def overlong() -> str:
+    """What is told of such a program."""
+    return f"a line of more than {MOST_LINE:,} bytes, which was not read on"
+
+
 TAIL = 4_000
 """Bytes of what it last wrote to stderr that are kept, to say why it ended."""
 
@@ -30,6 +36,7 @@ class Sidecar:
     def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
         self._process, self._mark = process, mark
         self._tail = bytearray()
+        self._overlong = ""
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
@@ -67,7 +74,9 @@ class Sidecar:
 
     @property
     def complaint(self) -> str:
-        """The last line that it wrote to stderr, for people; empty if it wrote none."""
+        """That it wrote too long a line, or the last one that it wrote to stderr, for people; empty if neither."""
+        if self._overlong:
+            return self._overlong
         lines = [line for line in clean(self._tail.decode("utf-8", "replace")).splitlines() if line.strip()]
         return one_line(lines[-1], 300) if lines else ""
 
@@ -78,6 +87,7 @@ class Sidecar:
             try:
                 line = await self._process.stdout.readline()
             except ValueError:  # over the limit
+                self._overlong = overlong()
                 return
             if not line:
                 return

@@ -37,7 +37,7 @@ async def log_in(
     hooks = protocol.Hooks(lambda: None, lambda: None, newest_first=True)
     tools: int | None = None
     try:
-        async with protocol.talking(lambda: web.site(site, connected, headers, noticed.answered), hooks) as reached:
+        async with protocol.talking(lambda: web.site(site, connected, headers, noticed), hooks) as reached:
             tools = len(await protocol.tools_of(reached))
     except Exception as error:
         if tools is not None:  # a reply that came while we hung up; the login is kept, and worked

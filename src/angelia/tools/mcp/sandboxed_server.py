@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from angelia.core.text import clean, one_line
 from angelia.deadline import within
-from angelia.sandboxes.by_commands.sidecar import FAREWELL_S, MOST_LINE
+from angelia.sandboxes.by_commands.sidecar import FAREWELL_S, MOST_LINE, overlong
 from angelia.sandboxes.port import Command, Running, Sandbox, SandboxError, StderrMode, StdinMode
 from angelia.tools.mcp.server import SandboxProgram
 
@@ -51,12 +51,17 @@ class SandboxedServer:
             async for chunk in self._running.output():
                 *whole, rest = chunk.split(b"\n")
                 for line in whole:
+                    if size + len(line) > MOST_LINE:
+                        break
                     yield b"".join([*held, line])
                     held, size = [], 0
-                held.append(rest)
-                size += len(rest)
-                if size > MOST_LINE:
-                    return
+                else:
+                    held.append(rest)
+                    size += len(rest)
+                    if size <= MOST_LINE:
+                        continue
+                self._lost = overlong()
+                return
         except SandboxError as error:
             self._lost = one_line(clean(error.what), 300)
 

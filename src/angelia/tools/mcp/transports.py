@@ -116,7 +116,7 @@ async def way_to(
                 client = await http_client(url, transports.environ)
                 return await web.logged_in(client, url, fetcher, login) if login else client
 
-            return lambda: web.site(to, connected, values, noticed.answered)
+            return lambda: web.site(to, connected, values, noticed)
 
 
 async def _login_at(server: Server, url: str, transports: Transports, again: LogInAgain | None) -> Any:

@@ -7,11 +7,13 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from angelia.sandboxes.by_commands.sidecar import MOST_LINE
+from angelia.tools.mcp import answer_size
 from angelia.tools.mcp.refused_posts import RefusedPosts
 from angelia.tools.mcp.server import Site
+from angelia.tools.mcp.site_answers import SiteAnswers
 from angelia.tools.mcp.standalone_stream import AfterStream, StandaloneStream
 from angelia.tools.mcp.streams import TransportStreams
+from angelia.tools.mcp.transports import TransportTrace
 from angelia.tools.web.fetcher import Fetcher
 
 CONNECT_S = 10.0
@@ -23,13 +25,10 @@ async def site(
     to: Site,
     make: Callable[[], Awaitable[httpx2.AsyncClient]],
     headers: Mapping[str, str],
-    answered: Callable[[str, int], None],
+    trace: TransportTrace,
 ) -> AsyncIterator[TransportStreams]:
-    """The transport of the site's kind over a client of its own; `answered` hears the method of every request and the
-    status of its response.
-
-    A site may say as much at once as a program may in one line. Over the older SSE it is a mebibyte: there the library
-    has a bound that it lets nobody set.
+    """The transport of the site's kind over a client of its own. It may say as much at once as a program may in one
+    line.
     """
     client = await make()
     client.headers.update(headers)
@@ -37,7 +36,7 @@ async def site(
     stream = StandaloneStream()
 
     async def note(response: httpx2.Response) -> None:
-        answered(response.request.method, response.status_code)
+        trace.answered(response.request.method, response.status_code)
         stream.note(response)
 
     client.event_hooks = {"response": [note]}
@@ -49,8 +48,9 @@ async def site(
         ):
             yield heard, outgoing
     else:
-        transport = streamable_http_client(to.url, http_client=client, max_sse_event_size=MOST_LINE)
-        async with client, transport as (incoming, outgoing):
+        through = SiteAnswers(client).client()
+        transport = streamable_http_client(to.url, http_client=through, max_sse_event_size=answer_size.MOST_ANSWER)
+        async with through, transport as (incoming, outgoing):
             yield incoming, AfterStream(outgoing, stream)
 
 
