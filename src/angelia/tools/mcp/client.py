@@ -18,6 +18,7 @@ from msgspec import Struct
 from pydantic import FileUrl
 
 from angelia.core.version import PACKAGE_VERSION
+from angelia.tools.mcp.changes import hear_changes
 from angelia.tools.mcp.core_tasks import called_as_task, is_task_of, with_task_in_meta
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, leaf
 from angelia.tools.mcp.library_errors import in_our_terms
@@ -89,7 +90,7 @@ async def talking(way: Callable[[], Transport], hooks: Hooks) -> AsyncIterator[C
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
-            group.start_soon(_hear_changes, client, hooks.stale)
+            group.start_soon(hear_changes, client, hooks.stale)
         yield client
 
 
@@ -114,18 +115,6 @@ def _client(transport: Transport, hooks: Hooks, mode: str) -> Client:
         extensions=[advertise(SKILLS), TasksExtension()],
         cache=None,
     )
-
-
-async def _hear_changes(client: Client, stale: Callable[[], None]) -> None:
-    """What a notification tells on older connections; a server that offers no such stream has a list that stays."""
-    try:
-        async with client.listen(
-            tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
-        ) as changes:
-            async for _ in changes:
-                stale()
-    except (MCPError, RuntimeError):
-        return
 
 
 async def tools_of(client: Client) -> tuple[types.Tool, ...]:

@@ -69,7 +69,7 @@ class McpConnection:
         self._living: asyncio.Task[None] | None = None
         self._unwanted = ""
         self._running = RunningCalls(server.name, server.seconds)
-        self._noticed = TransportTrace(self._running.answered)
+        self._noticed = TransportTrace(self._running.answered, self._stale.set)
 
     # -- what others do -----------------------------------------------------------------------------------------
 
@@ -338,7 +338,7 @@ class McpConnection:
         while not self._leaving.is_set():
             began = time.monotonic()
             self._move(Connecting())
-            self._noticed = TransportTrace(self._running.answered)
+            self._noticed = TransportTrace(self._running.answered, self._stale.set)
             try:
                 await self._converse()
                 why = "it has ended"

@@ -1,22 +1,28 @@
-"""What a site of streamable HTTP answers, before the library reads it: held to a bound.
+"""What a site of streamable HTTP answers, before the library reads it: held to a bound, and its own stream kept.
 
 The library reads an answer in JSON however large it is, and one that breaks off ends the connection with every other
 call. Here it is read by us, and what is not whole becomes an error of the request that it was for.
 """
 
+from collections.abc import Callable
+
 import httpx2
 import mcp_types as types
 
 from angelia.tools.mcp import answer_size
+from angelia.tools.mcp.kept_stream import LAST_EVENT, KeptStream
 from angelia.tools.mcp.library_errors import BROKEN_OFF
 from angelia.tools.mcp.sse_events import is_stream
+from angelia.tools.mcp.standalone_stream import SESSION
 
 
 class SiteAnswers(httpx2.AsyncBaseTransport):
-    """Sends by a client of ours, which holds the headers, the login and the way to the site."""
+    """Sends by a client of ours, which holds the headers, the login and the way to the site. `missed` is called where
+    a change of its lists may have been told to nobody.
+    """
 
-    def __init__(self, own: httpx2.AsyncClient) -> None:
-        self._own = own
+    def __init__(self, own: httpx2.AsyncClient, missed: Callable[[], None]) -> None:
+        self._own, self._missed = own, missed
 
     def client(self) -> httpx2.AsyncClient:
         """What the library sends by."""
@@ -33,7 +39,18 @@ class SiteAnswers(httpx2.AsyncBaseTransport):
             return lost
         if not is_stream(response):
             return await self._read(request, response)
-        return response
+        unbidden = request.method == "GET" and SESSION in request.headers and LAST_EVENT not in request.headers
+        if response.status_code != 200 or not unbidden:
+            return response
+
+        async def reopen(last: str) -> httpx2.Response:
+            since = {LAST_EVENT: last} if last else {}
+            again = httpx2.Request("GET", request.url, headers={**request.headers, **since})
+            return await self._own.send(again, stream=True)
+
+        return httpx2.Response(
+            200, headers=_of_the_whole(response), stream=KeptStream(response, reopen, self._missed), request=request
+        )
 
     async def _read(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         try:

@@ -51,12 +51,18 @@ def _unheard(_: int) -> None:
     return
 
 
+def _untold() -> None:
+    return
+
+
 class TransportTrace(Struct):
     """What was noticed on the way: the last HTTP status (0 for none), and the last words of a program that ended.
-    `posted` is called with the status of what was sent, in the context in which it was.
+    `posted` is called with the status of what was sent, in the context in which it was; `missed` where a change of the
+    server's lists may have been told to nobody.
     """
 
     posted: Callable[[int], None] = _unheard
+    missed: Callable[[], None] = _untold
     status: int = 0
     complaint: str = ""
 

@@ -48,7 +48,7 @@ async def site(
         ):
             yield heard, outgoing
     else:
-        through = SiteAnswers(client).client()
+        through = SiteAnswers(client, trace.missed).client()
         transport = streamable_http_client(to.url, http_client=through, max_sse_event_size=answer_size.MOST_ANSWER)
         async with through, transport as (incoming, outgoing):
             yield incoming, AfterStream(outgoing, stream)
