@@ -144,11 +144,11 @@ def test_doctor_looks_at_channels_and_mends_what_others_could_read(place: Place)
         assert "✘ privacy" in seen
         assert "✘ channel telegram" in seen
         mended = place.run("doctor", "--fix", "--model", "openai-chat:test").out
-        assert "✔ privacy          mended: " in mended
-        assert "✔ channel telegram @angelia_test_bot is let in; 1 owner" in mended
+        assert "✔ privacy              mended: " in mended
+        assert "✔ channel telegram     @angelia_test_bot is let in; 1 owner" in mended
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
         assert stat.S_IMODE(place.home.stat().st_mode) == 0o700
-        assert "privacy          only you can read" in place.run("doctor", "--offline").out
+        assert "privacy              only you can read" in place.run("doctor", "--offline").out
 
 
 def test_doctor_mends_a_store_whose_tables_are_not_as_its_log_says(tmp_path: Path) -> None:

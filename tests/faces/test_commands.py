@@ -230,10 +230,10 @@ def test_config_tells_where_each_value_came_from_and_no_key(place: Place) -> Non
     )
     ended = place.run("config", "--set", "effort=low", ANGELIA_MODE="plan", OPENAI_API_KEY="sk-very-secret")
     rows = {line.split()[0]: line for line in ended.out.splitlines()}
-    assert "config.toml, line 2" in rows["limits.max_steps"]
+    assert rows["limits.max_steps"].split(maxsplit=1)[1].startswith("config.toml, line 2")
     assert "environment variable ANGELIA_MODE" in rows["policy.mode"]
     assert "--set effort=low" in rows["effort"]
-    assert rows["limits.max_cost"].endswith("default")
+    assert rows["limits.max_cost"].split() == ["limits.max_cost", "default", "0.0"]
     assert "sk-very-secret" not in ended.out + ended.err
     assert place.run("config", "path").out == f"{place.home / 'config.toml'}\n"
 
@@ -305,7 +305,7 @@ def test_doctor_says_why_a_model_does_not_answer(place: Place) -> None:
 def test_doctor_runs_a_confined_command_and_sees_that_the_network_is_off(place: Place) -> None:
     ended = place.run("doctor", "--offline")
     assert "✔ sandbox" in ended.out
-    assert "✔ network          off for confined commands" in ended.out
+    assert "✔ network              off for confined commands" in ended.out
     assert "– model" in ended.out
     assert ended.code == 0
 

@@ -10,7 +10,7 @@ from tests.faces.angelia import Place
 
 def test_a_setting_is_set_shown_and_unset(place: Place) -> None:
     assert place.run("config", "set", "limits.max_steps", "20").code == 0
-    assert "limits.max_steps     20     " in place.run("config", "show", "limits").out
+    assert "limits.max_steps     config.toml, line 2  20\n" in place.run("config", "show", "limits").out
     assert place.run("config", "unset", "limits.max_steps").code == 0
     assert (place.home / "config.toml").read_text() == ""
     assert place.run("config", "unset", "limits.max_steps").code == 2

@@ -119,10 +119,10 @@ def test_without_a_painter_it_says_how_to_get_one(place: Place) -> None:
 
 def test_doctor_says_what_the_painter_can_or_how_to_get_one(place: Place) -> None:
     without = place.run("doctor", "--offline").out
-    assert "painter          nobody is configured who makes pictures" in without
+    assert "painter              nobody is configured who makes pictures" in without
     assert "none can be embedded" in without
     there = place.run("doctor", "--offline", SET).out
-    assert "✔ painter          openai:gpt-image-2: any size up to 3840 pixels a side, 10 at once" in there
+    assert "✔ painter              openai:gpt-image-2: any size up to 3840 pixels a side, 10 at once" in there
     wrong = place.run("doctor", "--offline", "--set=painter.model=brush:x")
     assert "The setting `painter.model` is 'brush:x', which is no painter." in wrong.out
     assert wrong.code == 1

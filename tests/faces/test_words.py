@@ -26,9 +26,11 @@ from angelia.engine.live import (
     WorkingShows,
     Writing,
 )
+from angelia.faces.cli import doctor
 from angelia.faces.cli.chat.live_rows import live_rows
 from angelia.faces.cli.chat.live_view import LiveView
 from angelia.faces.cli.chat.prompt import PICKING
+from angelia.faces.cli.checkup.check_result import CheckResult, CheckState
 from angelia.faces.words.call_lines import call_in_words, result_in_words
 from angelia.faces.words.paint import Paint
 from angelia.faces.words.questions import meant, offered
@@ -52,6 +54,26 @@ def test_table_rows_fit(rows: list[tuple[str, str]], columns: int) -> None:
     lines = table(rows, columns)
     assert all(cells(line) <= columns or " " not in line.strip() for line in lines), "only what is one word is wider"
     assert sorted("".join(lines).replace(" ", "")) == sorted("".join("".join(row) for row in rows).replace(" ", ""))
+
+
+def test_the_last_cell_of_a_table_goes_on_in_its_column_as_long_as_there_is_room_for_it() -> None:
+    row = ("hb6qtxp1", "2026-11-30 09:07", "a question of some length that goes on")
+    assert table([row], 54) == [
+        "hb6qtxp1  2026-11-30 09:07  a question of some length",
+        "                            that goes on",
+    ]
+    assert table([row], 50)[0] == "hb6qtxp1  2026-11-30 09:07"
+
+
+def test_what_doctor_says_is_in_one_column_and_broken_between_words() -> None:
+    finding = CheckResult("extra remote-browser", CheckState.ABSENT, "not there", "angelia[remote-browser] installs it")
+    wide = CheckResult("store", CheckState.WELL, "in order, with all of its conversations and files")
+    for columns in (50, 80):
+        plain, rendered = (Paint(colour=False, columns=columns, renders=renders) for renders in (False, True))
+        rows = [row for one in (finding, wide) for row in doctor.shown(one, rendered).splitlines()]
+        assert all(cells(row) < columns and row[22] == " " != row[23] for row in rows)
+        assert len(doctor.shown(wide, plain).splitlines()) == 1, "what no person looks at is not broken"
+    assert "\x1b[33m" not in doctor.shown(finding, Paint(colour=True)), "yellow is not read on a light ground"
 
 
 @given(st.text(max_size=120))

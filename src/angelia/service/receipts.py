@@ -35,6 +35,18 @@ def receipt_rows(receipts: Sequence[Receipt]) -> list[tuple[str, ...]]:
     return [HEAD, *rows] if rows else []
 
 
+def words_in_a_line(text: str, most: int) -> str:
+    r"""How a message begins, without the marks of its Markdown.
+
+    >>> words_in_a_line("# Harvest\n\nThe **south** bed brought `33 kg`.", 40)
+    'Harvest The south bed brought 33 kg.'
+    """
+    from angelia.channels.markup.cutting import plain
+    from angelia.channels.markup.reader import read_markdown
+
+    return one_line(plain(read_markdown(text[: most * 4])), most)
+
+
 def _status(receipt: Receipt) -> str:
     return receipt.status.replace("_", " ")
 
@@ -46,6 +58,6 @@ def _place(receipt: Receipt) -> str:
 
 def _what(receipt: Receipt) -> str:
     words = [part.name or part.media.value for part in receipt.parts if isinstance(part, Media)]
-    words += [one_line(part.text, 60) for part in receipt.parts if isinstance(part, Text)]
+    words += [words_in_a_line(part.text, 60) for part in receipt.parts if isinstance(part, Text)]
     more = receipt.detail or receipt.platform_id
     return " · ".join([*words, *([more] if more else [])])

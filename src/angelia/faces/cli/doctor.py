@@ -13,12 +13,16 @@ from angelia.faces.cli.checkup.check_result import CheckResult, CheckState, Fix,
 from angelia.faces.cli.options import Amount, open_app, settings_options
 from angelia.faces.cli.other_programs import become
 from angelia.faces.cli.progress import working
+from angelia.faces.words import widths
 from angelia.faces.words.output import Painted, draw
 from angelia.faces.words.paint import Paint, screen
 from angelia.service.app import App
 from angelia.service.settings.config import home_folder
 
 _MARKS = {CheckState.WELL: ("✔", "32"), CheckState.BROKEN: ("✘", "31"), CheckState.ABSENT: ("–", "2")}
+
+_WIDE = 20
+"""Columns of what is looked at: as many as the longest extra takes."""
 
 
 @click.command(
@@ -143,8 +147,12 @@ async def look_through(app: App, *, offline: bool) -> AsyncIterator[CheckResult]
 
 
 def shown(finding: CheckResult, paint: Paint) -> Painted:
-    """A finding as a line, and what mends it beneath."""
+    """A finding as a line, and what mends it beneath; broken between words where a person looks."""
     mark, colour = _MARKS[finding.state]
-    about, seen = visible_line(finding.about), visible(finding.seen)
-    line = f"{paint.style(mark, colour)} {about:<16} {seen}\n"
-    return Painted(line + (f"{'':<19}{paint.style(finding.mend, '33')}\n" if finding.mend else ""))
+    seen, mend = visible(finding.seen), visible(finding.mend)
+    head = f"{paint.style(mark, colour)} {visible_line(finding.about):<{_WIDE}}"
+    rows = [*seen.splitlines(), *mend.splitlines()]
+    if paint.renders:
+        rows = [row for text in rows for row in widths.broken(text, max(paint.columns - _WIDE - 3, 20))]
+    first, *more = rows or [""]
+    return Painted(f"{head} {first}\n" + "".join(f"{'':<{_WIDE + 2}} {row}\n" for row in more))

@@ -179,7 +179,7 @@ def _where(server: Server) -> str:
 async def _test(name: str, given: dict[str, Any]) -> int:
     app = await open_app(given)
     if name not in app.loaded.config.mcp.servers:
-        known = ", ".join(app.loaded.config.mcp.servers) or "none"
+        known = ", ".join(app.loaded.config.mcp.servers) or "none; `angelia mcp add` adds one"
         raise BadInput(f"There is no server {name!r} in the settings.", then=f"There are: {known}.")
     with working(f"connecting to {name}"):
         lines, well = await look_at_server(app, name)

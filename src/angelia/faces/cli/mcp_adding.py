@@ -145,7 +145,7 @@ def remove(name: str, **given: Any) -> int:
     loaded = loaded_from(given)
     server = loaded.config.mcp.servers.get(name)
     if server is None or not ConfigFile(loaded.home).unset(f"mcp.servers.{name}"):
-        known = ", ".join(loaded.config.mcp.servers) or "none"
+        known = ", ".join(loaded.config.mcp.servers) or "none; `angelia mcp add` adds one"
         raise BadInput(f"There is no server {name!r} in the settings of this home.", then=f"There are: {known}.")
     forgotten = ServerLogins(loaded.home, SecretRefs({})).forget(name)
     login = ", and its login is forgotten" if forgotten else ""

@@ -50,7 +50,8 @@ async def _list(every: bool, given: dict[str, Any]) -> int:
     if rows:
         echo("\n".join(table([HEAD, *rows], screen().columns * sys.stdout.isatty())))
     else:
-        echo(f"Nothing is remembered{'' if every or not found else ' that counts; --all lists the rest'}.", err=True)
+        rest = "" if every or not found else " that counts; --all lists the rest"
+        echo(f"Nothing is remembered{rest}. Say “remember that …” in a conversation.", err=True)
     return 0
 
 

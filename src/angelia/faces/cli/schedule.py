@@ -62,7 +62,11 @@ async def _list(app: "App") -> int:
     from angelia.service.schedule.wake import clock_runs
 
     rows = await app.schedule_service.lines(OWNER)
-    for line in table([HEAD, *rows]) if rows else ["Nothing is scheduled. angelia schedule add WHEN WHAT"]:
+    for line in (
+        table([HEAD, *rows])
+        if rows
+        else ["Nothing is scheduled. For example: angelia schedule add 'every day at 8:00' 'Sum up the news'"]
+    ):
         echo(line)
     if rows and not clock_runs(app.loaded.home):
         echo(NO_CLOCK, err=True)

@@ -45,14 +45,18 @@ def show(key: str, **given: Any) -> int:
 
 
 def _show(key: str, given: dict[str, Any]) -> int:
-    every = [(name, msgspec.json.encode(value).decode(), origin) for name, value, origin in listed(loaded_from(given))]
+    loaded = loaded_from(given)
+    every = [
+        (name, origin.replace(f"{loaded.home}/", ""), msgspec.json.encode(value).decode())
+        for name, value, origin in listed(loaded)
+    ]
     rows = [row for row in every if not key or f"{row[0]}.".startswith(f"{key}.")]
     if not rows:
         from angelia.service.settings.faults import like
 
         raise BadInput(f"There is no setting {key!r}.", like(key, [row[0] for row in every]))
     columns = screen().columns if sys.stdout.isatty() else 0
-    echo("\n".join(table([("SETTING", "VALUE", "FROM"), *rows], columns)))
+    echo("\n".join(table([("SETTING", "FROM", "VALUE"), *rows], columns)))
     return 0
 
 

@@ -6,6 +6,8 @@ import wcwidth
 
 from angelia.core.visible import visible_line
 
+LEAST_WIDTH = 24
+"""Columns; where fewer are left for the last cell of a table, it stands below the others."""
 MOST_WIDTH = 100
 """Columns; longer lines of prose are hard to read."""
 
@@ -85,6 +87,9 @@ def table(rows: Sequence[Sequence[str]], columns: int = 0) -> list[str]:
 
     The last cell of each is broken between words where a row would be wider than `columns` (0: never), and goes on
     in its own column; where that is narrow, it stands below the others.
+
+    >>> table([("ab", "one two three")], 4 + LEAST_WIDTH), table([("ab", "one " * 7)], 3 + LEAST_WIDTH)
+    (['ab  one two three'], ['ab', '    one one one one one one', '    one'])
     """
     if not rows:
         return []
@@ -96,7 +101,7 @@ def table(rows: Sequence[Sequence[str]], columns: int = 0) -> list[str]:
         head = "".join(f"{cell}  " for cell in padded)
         if not columns or cells(head) + widths[-1] <= columns:
             lines.append(f"{head}{last}".rstrip())
-        elif cells(head) > columns // 2:
+        elif columns - cells(head) < LEAST_WIDTH:
             below = [f"    {part}" for part in broken(last.rstrip(), columns - 4)]
             lines += [*broken("  ".join(row[:-1]), columns), *below]
         else:

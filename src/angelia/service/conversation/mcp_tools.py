@@ -91,7 +91,7 @@ async def logged_in_at(sources: McpSources, name: str, person: "LoginPerson", cl
     """
     settings = sources.settings.servers.get(name)
     if settings is None:
-        known = ", ".join(sources.settings.servers) or "none"
+        known = ", ".join(sources.settings.servers) or "none; `angelia mcp add` adds one"
         raise BadInput(f"There is no server {name!r} in the settings.", then=f"There are: {known}.")
     way = configured(name, settings, sources.secret_refs).way
     if not isinstance(way, Site) or way.transport != "http":

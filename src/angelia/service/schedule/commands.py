@@ -34,7 +34,7 @@ async def schedule(port: ConversationsPort, words: str) -> CommandReply | Comman
     if not words:
         rows = tuple(await service.lines(port.person))
         if not rows:
-            return CommandReply("Nothing is scheduled. /schedule every day at 8:00 sum up the news")
+            return CommandReply("Nothing is scheduled. For example: /schedule every day at 8:00 sum up the news")
         return CommandTable(
             rows, "/schedule remove ID ends one; `angelia schedule history ID` shows what became of it."
         )

@@ -11,7 +11,7 @@ from angelia.core.days import DAY_MS
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, delivery_id
 from angelia.core.principal import OWNER, Principal
-from angelia.core.text import clean, one_line
+from angelia.core.text import clean
 from angelia.core.unambiguous import unambiguous_line
 from angelia.faces.web.asgi.guards import RouteGuard
 from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, json_response
@@ -22,7 +22,7 @@ from angelia.service.audit import LOG
 from angelia.service.chats.gateway_state import gateway_of
 from angelia.service.notes.explanation import explained, history
 from angelia.service.notes.note_changes import drop, keep, note_of
-from angelia.service.receipts import DOUBTFUL, let_be
+from angelia.service.receipts import DOUBTFUL, let_be, words_in_a_line
 from angelia.service.schedule.clockwork import run_facts
 from angelia.service.schedule.service import NO_CLOCK
 from angelia.service.schedule.wake import clock_runs, wake_clock
@@ -289,7 +289,7 @@ def receipt_view(one: Receipt) -> View:
         "status": one.status,
         "attempt": one.attempt,
         "detail": clean(one.detail),
-        "words": one_line(clean(words), 200),
+        "words": words_in_a_line(clean(words), 200),
         "files": files,
         "size": sum(part.blob.size for part in one.parts if isinstance(part, Media)),
         "again": one.status in _AGAIN,
