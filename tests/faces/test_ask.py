@@ -126,6 +126,13 @@ def test_every_ending_has_its_exit_code_and_is_said(tmp_path: Path, name: str) -
         assert "the conversation is kept" in ended.err
 
 
+def test_the_command_that_goes_on_after_an_ending_goes_on_as_it_stands(tmp_path: Path) -> None:
+    with serving(tmp_path, [unknown_model()]) as place:
+        told = place.ask("hello").err.partition("the conversation is kept: angelia ask ")[2].splitlines()[0]
+        assert place.ask(*told.split()).code == 5, "it is asked again"
+        assert len(requests(place)) == 2
+
+
 def check_refused(place: Place, *words: str, stdin: bytes = b"", code: int = 2, says: tuple[str, ...] = ()) -> None:
     """It ends with this code and a sentence that says all that, and nothing was stored."""
     ended = place.ask(*words, stdin=stdin)

@@ -106,10 +106,12 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     _stop_on_interrupt(session)  # from here on there is something to stop: before, Ctrl-C leaves at once
     code = await _settled(session) if asking or not helping else await _helpers(session)
     await _show(session, delivery, screen, delivery.due() if asking else delivery.unsettled())
-    if not code and spoken and not spoken.exists():
+    answered = not code
+    if answered and spoken and not spoken.exists():
         code = exits.FAILED  # an answer that is not spoken where that was wanted says why
     if code:
-        _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
+        words = "" if answered else " continue"  # what the ending says to write, where that is written here
+        _note(f"the conversation is kept: angelia ask --resume {session.conversation}{words}")
     if left := [started.call for started in session.children]:
         go_on = f"angelia ask --resume {session.conversation}"
         _note(f"not finished: {', '.join(left)}; they go on when the conversation does: {go_on}")
