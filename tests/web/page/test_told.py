@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.web.page.fake import FakeServer
-from tests.web.page.garden import fact, said
-from tests.web.page.talks import talk
+from tests.web.page.garden import TALK, fact, said, state
+from tests.web.page.talks import streaming, talk
 from tests.web.page.visits import leave, visit
 
 pytestmark = [pytest.mark.real("chromium"), pytest.mark.slow]
@@ -89,4 +89,22 @@ def test_on_a_phone_a_list_stands_alone_until_one_is_chosen(chrome: Browser, add
     assert not page.locator(".detail .big").is_visible()
     page.locator(".rows a").last.click()
     expect(page.locator(".detail .big")).to_contain_text("The south bed")
+    leave(page)
+
+
+def test_a_conversation_is_called_by_its_first_message_as_soon_as_it_has_one(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    listed: Any = fake.answers["/api/conversations"]
+    first = {**listed["conversations"][0], "title": ""}
+    fake.answers["/api/conversations"] = {"conversations": [first], "more": ""}
+    fake.answers[f"/api/conversations/{TALK}"] = state(title="", turn={"open": False})
+    page = visit(chrome, f"{address}/#/c/{TALK}")
+    title = page.locator(".top h1")
+    expect(title).to_have_text("New conversation")
+    streaming(page, fake)
+    fake.answers["/api/conversations"] = {"conversations": [{**first, "title": "Which bed?"}], "more": ""}
+    fake.push("state", {"turn": {"open": True, "since": 0}})
+    expect(title).to_have_text("Which bed?")
+    assert page.title() == "Which bed? · Angelia"
     leave(page)

@@ -3,7 +3,7 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef } from "./html.js";
 import { post } from "./api.js";
 import { stopTurn } from "./acts.js";
 import { Composer } from "./composer.js";
-import { heedHome, home } from "./home.js";
+import { conversations, heedHome, home } from "./home.js";
 import { Icon } from "./icons.js";
 import { LiveRow } from "./live_text.js";
 import { outbox, send, dropSent } from "./outbox.js";
@@ -45,9 +45,10 @@ export function Talk({ id, seq }) {
     })();
   }, [log, ready, seq]);
 
+  const title = useSignal(conversations).find((one) => one.id === id)?.title || state?.title;
   useLayoutEffect(() => {
-    if (state?.title) document.title = `${state.title} · Angelia`;
-  }, [state?.title]);
+    if (title) document.title = `${title} · Angelia`;
+  }, [title]);
 
   if (trouble && !ready) return html`<${Top} title="Conversation" back /><${Failure} error=${trouble} again=${() => location.reload()} />`;
   if (!state) return html`<${Top} title="" back /><${Skeleton} />`;
@@ -58,7 +59,7 @@ export function Talk({ id, seq }) {
   const writing = log.live.text || log.live.thinking;
   const tail = html`${letters.map((letter) => html`<${Unsent} key=${`said:${letter.key}`} letter=${letter} />`)}
     ${writing ? html`<${LiveRow} key="live" live=${log.live} />` : turn.program?.length ? html`<${Elsewhere} key="elsewhere" id=${id} tools=${turn.program} />` : turn.open && !questions.length ? html`<li class="live" key="live"><span class="node live"></span><div><p class="doing"><span class="dot live"></span>${doing || "At work"}</p></div></li>` : null}`;
-  return html`<${Top} title=${state.title || "New conversation"} sub=${sub} back>${turn.open && [...log.fold.calls.values()].some(({ call }) => call.name.startsWith("browser_")) && html`<a class="b" href=${link("live", id)}>Watch the browser</a>`}<//>
+  return html`<${Top} title=${title || "New conversation"} sub=${sub} back>${turn.open && [...log.fold.calls.values()].some(({ call }) => call.name.startsWith("browser_")) && html`<a class="b" href=${link("live", id)}>Watch the browser</a>`}<//>
     <${Strip} id=${id} state=${state} plan=${plan} step=${step} doing=${doing} />
     <div class="talk"><div class="stream">
       <${VirtualList} hold=${list} items=${items} version=${version} label="Conversation" tail=${tail} older=${log.before ? () => log.older() : null}
