@@ -89,13 +89,14 @@ def record() -> list[tuple[float, Rows]]:
         (work / "harvest.csv").write_text(CSV)
         (place / "steps.json").write_bytes(dump_steps(STEPS))
         with model_server_process("--by-replies", str(place / "steps.json")) as url:
-            environment = _environment(place, url)
+            given = environment(place, url)
             for asked in EARLIER:
-                _spawned(work, environment, "ask", asked).read()
-            return list(_pictures(_spawned(work, environment, "chat")))
+                _spawned(work, given, "ask", asked).read()
+            return list(_pictures(_spawned(work, given, "chat")))
 
 
-def _environment(place: Path, url: str) -> dict[str, str]:
+def environment(place: Path, url: str) -> dict[str, str]:
+    """What the program is given, with a home of its own there and the model at `url`."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(place),

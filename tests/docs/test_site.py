@@ -3,11 +3,13 @@
 import json
 import re
 import subprocess
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
-from docs import record, site
+from docs import record, record_page, site
 from tests.docs.read_documents import ROOT
 
 pytestmark = pytest.mark.slow
@@ -116,3 +118,14 @@ def test_the_recording_of_the_terminal_is_made_from_a_real_run() -> None:
     drawn = record.drawn(record.lines(pictures), pictures[-1][0] + record.END_S)
     assert drawn.count("<text") == drawn.count("@keyframes")
     assert "angelia-record-" not in drawn
+
+
+@pytest.mark.real("bwrap")
+@pytest.mark.real("chromium")
+@pytest.mark.soak
+def test_the_picture_of_the_page_is_taken_from_a_real_run() -> None:
+    """It is taken once a push is asked about."""
+    taken = record_page.smaller(record_page.take())
+    with Image.open(BytesIO(taken)) as image:
+        assert image.size == tuple(record_page.SIZE.values())
+    assert len(taken) < 100_000
