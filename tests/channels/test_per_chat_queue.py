@@ -6,9 +6,11 @@ from functools import partial
 
 import pytest
 
+from angelia.channels.failures import Later, NotSent, Rejected
 from angelia.channels.incoming import Envelope, IncomingMessage, IncomingSender
-from angelia.channels.per_chat_queue import PerChatQueue
+from angelia.channels.per_chat_queue import TRIES, PerChatQueue
 from angelia.core.entry import Address
+from angelia.core.errors import AngeliaError, StoreFull
 from angelia.testing.changes import Changes
 
 pytestmark = pytest.mark.anyio
@@ -21,19 +23,22 @@ class App:
         self.kept: list[str] = []
         self.troubles: list[str] = []
         self.changes = Changes()
+        self.heard: list[str] = []
         self.doors = {key: asyncio.Event() for key in "abc"}
         self.queue = PerChatQueue(self._hear, self.troubles.append, 0.001)
 
     async def _hear(self, envelope: Envelope) -> str:
         await self.doors[envelope.key].wait()
+        self.heard.append(envelope.key)
         return ""
 
-    async def _read(self, key: str) -> Envelope:
+    async def read(self, key: str) -> Envelope:
+        """The envelope of a key."""
         return Envelope(Address("door", key), key, IncomingSender("7"), IncomingMessage(key))
 
     def put(self, key: str) -> asyncio.Future[str]:
         """Begin to hand something in, in a chat of its own."""
-        return self.queue.put(key, key, partial(self._read, key))
+        return self.queue.put(key, key, partial(self.read, key))
 
     async def keep(self, position: str) -> None:
         """Remember a position."""
@@ -99,4 +104,42 @@ async def test_a_fault_that_nobody_foresaw_leaves_its_trace_once(caplog: pytest.
     await app.queue.put("a", "update 7", read)
     traces = [record.exc_info[1] for record in caplog.records if record.exc_info]
     assert [repr(trace) for trace in traces] == ["KeyError('no')"]
+    await app.queue.close()
+
+
+@pytest.mark.parametrize("failure", [NotSent("Discord cannot be reached."), Later(0), StoreFull("The disk is full.")])
+async def test_while_the_network_or_the_store_fails_nothing_is_given_up_whatever_else_is_taken_in(
+    failure: AngeliaError,
+) -> None:
+    app, tries = App(), iter(range(TRIES + 3))
+
+    async def read() -> Envelope | None:
+        if next(tries, None) is not None:
+            app.put("b")
+            app.put("a")  # behind it, in its own chat
+            raise failure
+        return await app.read("c")
+
+    for door in app.doors.values():
+        door.set()
+    await app.queue.put("a", "what waits", read)
+    assert "c" in app.heard
+    assert {"a", "b"} <= {*app.heard[: app.heard.index("c")]}, "what came behind it went first at last"
+    assert not any("given up" in trouble for trouble in app.troubles)
+    await app.queue.close()
+
+
+async def test_what_fails_by_itself_is_given_up_once_anything_else_is_taken_in() -> None:
+    app, tries = App(), iter(range(1000))
+
+    async def read() -> Envelope | None:
+        next(tries)
+        raise Rejected("That is no message of ours.")
+
+    app.doors["b"].set()
+    taken = app.queue.put("a", "poison", read)
+    app.put("b")
+    await taken
+    assert any("given up (poison)" in trouble for trouble in app.troubles)
+    assert next(tries) > TRIES
     await app.queue.close()

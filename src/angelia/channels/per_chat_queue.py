@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from angelia.cancellation import cancel_and_wait
 from angelia.channels.backoff import growing_pause
+from angelia.channels.failures import CannotFetch, ChannelError, Later, Rejected
 from angelia.channels.incoming import Envelope, Hear
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, passes
 
 log = logging.getLogger(__name__)
 
 TRIES = 5
-"""How often something is handed in before what came after it may go first."""
+"""How often something is handed in before the next of its chat may go first."""
 
 
 class InboundItem(Struct, frozen=True):
@@ -32,9 +33,10 @@ class InboundItem(Struct, frozen=True):
 class PerChatQueue:
     """A queue for each chat; `pause` is in seconds, `trouble` is told in a sentence what cannot be taken in.
 
-    What cannot be taken in is tried again, and holds up only its own chat. If it fails `TRIES` times, the next of its
-    chat is tried; when that or anything else is taken in, the trouble is its own, and it is given up: logged, told, and
-    not brought again. While nothing at all can be taken in (a full disk), nothing is given up.
+    What cannot be taken in is tried again, and holds up only its own chat; after `TRIES` failures, one that came behind
+    it in its chat goes first at each try. While it is the network or the store that fails (a lookup, a full disk), it
+    is tried for as long as the queue is open. Any other failure may be its own: it is given up after `TRIES`, once
+    anything else is taken in: logged, told, and not brought again.
     """
 
     def __init__(self, hear: Hear, trouble: Callable[[str], None], pause: float) -> None:
@@ -95,12 +97,13 @@ class PerChatQueue:
                 if not isinstance(error, AngeliaError):  # nobody foresaw it, so where it came from is told
                     log.error("%s could not be taken in", item.name, exc_info=error)
                 self._trouble(f"What came in cannot be taken in: {_told(error).rstrip('.')}. It is tried again.")
-            if failures > TRIES and self._taken > before:
+            if failures > TRIES and self._taken > before and not _passes(error):
                 self._give_up(item, error)
                 break
-            if failures >= TRIES and self._taken == before and len(waiting) > 1 and not await self._hand_in(waiting[1]):
+            if failures >= TRIES and len(waiting) > 1 and not await self._hand_in(waiting[1]):
                 del waiting[1]
-            await asyncio.sleep(growing_pause(self._pause, failures))
+            asked = error.seconds if isinstance(error, Later) else 0.0
+            await asyncio.sleep(max(asked, growing_pause(self._pause, failures)))
         waiting.popleft()
 
     async def _hand_in(self, item: InboundItem) -> Exception | None:
@@ -117,6 +120,13 @@ class PerChatQueue:
         log.error("%s was given up: %s", item.name, _told(error))
         self._trouble(f"A message could not be taken in, and was given up ({item.name}): {_told(error)}.")
         item.taken.set_result("")
+
+
+def _passes(error: Exception) -> bool:
+    """Whether it is the network or the store that fails now, and not what came in."""
+    if isinstance(error, ChannelError):
+        return not isinstance(error, Rejected | CannotFetch)
+    return isinstance(error, AngeliaError) and passes(error)
 
 
 def _told(error: Exception) -> str:

@@ -18,7 +18,7 @@ from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.counts import counted
 from angelia.core.crash import crash_point
-from angelia.core.errors import AngeliaError, BadInput, ConfigError, MissingPart, StoreError, no_file_left
+from angelia.core.errors import AngeliaError, BadInput, ConfigError, MissingPart, StoreError, no_file_left, passes
 from angelia.core.ids import sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.text import clean
@@ -30,6 +30,7 @@ from angelia.service.chats.confirmations import confirm
 from angelia.service.chats.incoming_files import fetched
 from angelia.service.chats.notices import answer_id, introduction, notice
 from angelia.service.chats.open_channel import OpenChannel
+from angelia.service.chats.owner_chat import remember_owner
 from angelia.service.chats.pairing import Strangers
 from angelia.service.chats.people import chat_key_of, person_of, principal_of, with_owners
 from angelia.service.chats.presses import pressed
@@ -103,8 +104,10 @@ class Inbound:
                     return await self._said(line, envelope, said)
                 case Confirmed():
                     return ""
-        except StoreError:
-            raise
+        except StoreError as error:
+            if passes(error):
+                raise
+            await self._refuse(line, envelope, str(error))
         except (ConfigError, MissingPart) as error:
             logger.warning("a message through %s cannot be answered: %s", envelope.address.door, error)
             await self._refuse(line, envelope, f"{error.what} {_NOT_SET_UP}")
@@ -248,10 +251,10 @@ class Inbound:
 
     async def _noticed(self, line: OpenChannel, envelope: Envelope, text: str) -> str:
         """A reaction or deletion: the model learns of it with its next turn, and it opens none."""
-        session = await self._chat_sessions.at(chat_key_of(envelope, line.settings))
+        person = person_of(principal_of(envelope), line.settings)
+        session = await self._chat_sessions.at(line, chat_key_of(envelope, line.settings), person)
         if session is not None:
             who = envelope.sender.name or "Somebody"
-            person = person_of(principal_of(envelope), line.settings)
             noted = e.CommandGiven(clean(text), person, envelope.address, envelope.key)
             await session.record(noted, e.SystemSaid(clean(f"{who}: {text}")))
         return ""
@@ -267,10 +270,10 @@ class Inbound:
         chat_key, principal = chat_key_of(envelope, line.settings), principal_of(envelope)
         person = person_of(principal, line.settings)
         if person == OWNER and envelope.private:
-            await self._chat_sessions.remember_owner(envelope.address, envelope.sender.id)
+            await remember_owner(self._services.key_value, envelope.address, envelope.sender.id)
         reply_to = "" if envelope.private else envelope.message
         role = role_of(person, await self._services.admission.roles.at(principal.door, line.settings))
-        session = await self._chat_sessions.at(chat_key)
+        session = await self._chat_sessions.at(line, chat_key, person)
         return Sender(line, chat_key, person, envelope.key, reply_to, envelope.private, session, role)
 
     def _mark(self, line: OpenChannel, envelope: Envelope) -> None:

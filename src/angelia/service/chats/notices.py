@@ -4,6 +4,7 @@ from angelia.channels.describe_channel import channel_description
 from angelia.channels.incoming import Envelope
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId, DeliveryId, delivery_id
 from angelia.core.principal import Principal
 from angelia.core.text import clean
@@ -42,6 +43,15 @@ def left_lying(conversation: ConversationId, turn: Turn, why: str) -> e.Delivery
     since = turn.opened or turn.unread[0].seq
     parts = (Text(clean(f"What you wrote here is not answered yet, and is not gone on with: {why}\n{_TRIED_AGAIN}")),)
     return e.DeliveryQueued(delivery_id(conversation, f"l{since}"), opener.address, parts, NOTICE, opener.reply_to)
+
+
+def begun_anew(address: e.Address, before: ConversationId, error: AngeliaError) -> e.DeliveryQueued:
+    """That a chat goes on in a new conversation, since the log of the one before cannot be read."""
+    told = (
+        "What we said here so far cannot be read any more, so I begin anew and know nothing of it. What was under way "
+        f"is not gone on with.\n{error}"
+    )
+    return e.DeliveryQueued(delivery_id(before, "anew"), address, (Text(clean(told)),), NOTICE)
 
 
 def answer_id(conversation: ConversationId, envelope: Envelope) -> DeliveryId:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.days import DAY_MS
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, CodecError, StoreDamaged
 from angelia.core.ids import ConversationId, sortable_id, steady_clock
 from angelia.core.person_role import PersonRole
 from angelia.core.principal import ANGELIA, OWNER, Principal
@@ -29,9 +29,9 @@ from angelia.path_queries import exists
 from angelia.policy.approvers import Approvers
 from angelia.sandboxes.workspace import work_folder
 from angelia.service.chats.dispatcher import DeliveryDispatcher
-from angelia.service.chats.notices import left_lying
+from angelia.service.chats.notices import begun_anew, introduction, left_lying
 from angelia.service.chats.open_channel import OpenChannel, wait
-from angelia.service.chats.owner_chat import owner_chat, owner_key
+from angelia.service.chats.owner_chat import owner_chat
 from angelia.service.chats.people import ChatKey, owners_among
 from angelia.service.chats.question_delivery import asked_in_chat, told_to_guest
 from angelia.service.chats.questions import question_id
@@ -99,10 +99,25 @@ class ChatSessions:
         self._opening: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
         self._employing: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
 
-    async def at(self, chat_key: ChatKey) -> Session | None:
-        """The conversation of a chat, or None before its first."""
+    async def at(self, line: OpenChannel, chat_key: ChatKey, owner: Principal) -> Session | None:
+        """The conversation of a chat, or None before its first. Where its log cannot be read, the chat goes on in a new
+        one, which says so; the log stays as it is.
+        """
         conversation = await self.services.doors.conversation(chat_key.address, chat_key.person)
-        return await self.session(conversation) if conversation else None
+        try:
+            return await self.session(conversation) if conversation else None
+        except (StoreDamaged, CodecError) as error:
+            assert conversation is not None
+            return await self._begin_anew(line, chat_key, owner, conversation, error)
+
+    async def _begin_anew(
+        self, line: OpenChannel, chat_key: ChatKey, owner: Principal, before: ConversationId, error: AngeliaError
+    ) -> Session:
+        logger.warning("conversation %s cannot be gone on with: %s", before, error)
+        session = self.begin(line, chat_key, owner)
+        first = introduction(line, chat_key, owner, self.services.config.gateway)
+        await session.record(*first, begun_anew(chat_key.address, before, error))
+        return session
 
     def begin(self, line: OpenChannel, chat_key: ChatKey, owner: Principal, sandbox: str = "") -> Session:
         """A new conversation for a chat; it is in the store from its first entry on, and bound by `DoorMoved` alone.
@@ -237,6 +252,11 @@ class ChatSessions:
                     await self.services.transcript.note_rest(conversation, len(log))
                 return False
             await self.work(await self.session(conversation), line)
+        except (StoreDamaged, CodecError) as error:
+            owner = (await self.services.transcript.summary(OWNER, conversation)).owner
+            for one in await self.services.doors.of_conversation(OWNER, conversation):
+                if one.address.door == line.channel.door:
+                    await self._begin_anew(line, ChatKey(one.address, one.person), owner, conversation, error)
         except AngeliaError as error:
             logger.warning("conversation %s cannot be gone on with: %s", conversation, error)
             await self._tell_of(conversation, turn, str(error))
@@ -259,16 +279,10 @@ class ChatSessions:
         except AngeliaError as error:
             logger.warning("nobody in conversation %s could be told: %s", conversation, error)
 
-    async def remember_owner(self, address: e.Address, sender: str) -> None:
-        """Where the owner last wrote to us in private through a door: questions of ours go there."""
-        where = f"{address.chat}\n{address.thread}\n{sender}"
-        if await self.services.key_value.get(owner_key(address.door)) != where:
-            await self.services.key_value.put(owner_key(address.door), where)
-
     async def owners_chat(self, door: str) -> tuple[Session, e.Address] | None:
         """The owner's own chat of a door and the conversation there; None before they wrote."""
         address = await self.owners_address(door)
-        session = await self.at(ChatKey(address)) if address else None
+        session = await self.at(self._dispatcher.line(address.door), ChatKey(address), OWNER) if address else None
         return (session, address) if session and address else None
 
     async def owners_address(self, door: str) -> e.Address | None:
