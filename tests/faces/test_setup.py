@@ -179,6 +179,7 @@ def test_leaving_anywhere_leaves_what_was_done_by_then(tmp_path: Path) -> None:
             terminal.sees("Number [1]:")
             terminal.press(CTRL_C)
             assert terminal.ends() == 130
+            assert terminal.seen.endswith("\n"), "the shell goes on in a row of its own"
         assert not (place.home / "config.toml").exists()
         with place.terminal("setup") as terminal:
             takes(terminal, "")

@@ -201,6 +201,8 @@ def run(arguments: Sequence[str]) -> int:
         stopped = isinstance(left.__context__ or left, KeyboardInterrupt)  # click makes an Abort of Ctrl-C, too
         if not stopped and not sys.stdin.isatty():
             echo("\nangelia: This was asked, and nobody is here to answer. Nothing more was done.", err=True)
+        elif stopped and sys.stderr.isatty():
+            echo("", err=True)  # what the shell says next is on a line of its own
         _KEPT.append(left)
         return 130
     except Exception as error:  # noqa: BLE001 - the last line of defence: a person gets a sentence and a code

@@ -61,7 +61,7 @@ def setup(yes: bool, **given: Any) -> int:
 
 def by_questions(environ: dict[str, str], more: dict[str, str]) -> int:
     """Ask everything there is to ask; the exit code."""
-    heading("Angelia is set up by a few questions")
+    heading("Set Angelia up by a few questions")
     paragraph("Enter takes what is suggested. Ctrl-C leaves at any moment, and what was done by then holds.")
     if seen := programs_seen(Path.home()):
         note(f"{', '.join(seen)} {'was' if len(seen) == 1 else 'were'} used here; nothing of it is touched.")
