@@ -1,8 +1,11 @@
 """A reply while it is written: each of its words is shown once, in order, and code is exact."""
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from angelia.channels.markup.cutting import plain
+from angelia.channels.markup.reader import read_markdown
 from angelia.faces.words.markdown import markdown_rows
 from angelia.faces.words.reply_stream import ReplyBlock, ReplyStream
 
@@ -94,3 +97,18 @@ def test_items_of_a_list_of_tasks_have_boxes() -> None:
     source = "- [x] *weighed* [x] it\n- [ ] not yet\n  1. [X] in\n- [z] no\n\n[ ] no list\n"
     rows = ["".join(piece for _, piece in row) for row in markdown_rows(source, 40)]
     assert rows == [" • ☑ weighed [x] it", " • ☐ not yet", "    1 ☑ in", " • [z] no", "", "[ ] no list"]
+
+
+FORMULAS = [
+    (r"So \[E = mc^2\], with \(a\_1 \in \{1, 2\}\).", r"So \[E = mc^2\], with \(a\_1 \in \{1, 2\}\)."),
+    ("\\[\nx \\\\\n*y*\n\\]", "\\[\nx \\\\\n*y*\n\\]"),
+    (r"\[no end, *so* \_ is an escape", "[no end, so _ is an escape"),
+    (r"`\(a\)` and \*b\*", r"\(a\) and *b*"),
+]
+"""As they are written, and as they are shown."""
+
+
+@pytest.mark.parametrize(("written", "shown"), FORMULAS)
+def test_a_formula_is_shown_as_it_was_written(written: str, shown: str) -> None:
+    assert "\n".join("".join(piece for _, piece in row) for row in markdown_rows(written, 80)) == shown
+    assert plain(read_markdown(written)) == shown, "and so in chats"

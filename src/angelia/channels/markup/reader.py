@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from angelia.channels.markup.columns import columns
 from angelia.channels.markup.cutting import plain_block, trimmed
+from angelia.channels.markup.formulas import keep_formulas
 from angelia.channels.markup.passages import passages
 from angelia.channels.markup.tree import (
     Block,
@@ -76,7 +77,7 @@ def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST})
-    return parser.enable(["table", "strikethrough"]).disable("reference")
+    return keep_formulas(parser.enable(["table", "strikethrough"]).disable("reference"))
 
 
 class _Reading:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
+from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.box import SIMPLE
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -16,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
+from angelia.channels.markup.formulas import keep_formulas
 from angelia.faces.words.colours import CODE, MARKDOWN
 from angelia.faces.words.widths import MOST_WIDTH, cells
 
@@ -114,7 +116,8 @@ class _Reply(Markdown):
     }
 
     def __init__(self, text: str, columns: int) -> None:
-        super().__init__(text, hyperlinks=False)
+        super().__init__("", hyperlinks=False)
+        self.parsed = _PARSER.parse(text)
         self.columns = columns
         _draw_boxes(self.parsed)
 
@@ -128,6 +131,8 @@ def _draw_boxes(tokens: Sequence[Token]) -> None:
                 first.content = f"{'☐' if found[1] == ' ' else '☑'} {first.content[found.end() :]}"
 
 
+_PARSER = keep_formulas(MarkdownIt().enable(["strikethrough", "table"]))
+"""As rich's own, but for formulas."""
 _THEME = ANSISyntaxTheme({kind: Style.parse(style) for kind, style in CODE.items()})
 _CONSOLE = Console(
     file=StringIO(), force_terminal=True, highlight=False, legacy_windows=False, theme=Theme(dict(MARKDOWN))
