@@ -9,7 +9,7 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.crash import on_crash_point
 from angelia.core.errors import ConfigError
-from angelia.core.ids import ConversationId, sortable_id
+from angelia.core.ids import Clock, ConversationId, sortable_id, steady_clock
 from angelia.core.principal import OWNER
 from angelia.core.timing import Watched, When
 from angelia.service.people.budgets import Budgets
@@ -52,7 +52,7 @@ class VirtualHome:
         self._stores.append(Database.open(self._home, clock=lambda: self.now))
         return self._stores[-1]
 
-    def clockwork(self, day_cost: int = 0, db: Database | None = None) -> Clockwork:
+    def clockwork(self, day_cost: int = 0, db: Database | None = None, steady: Clock = steady_clock) -> Clockwork:
         """Of a process of its own, or of one that begins again with the same store."""
         db = db or self.store()
         transcript = Transcript(db)
@@ -76,7 +76,7 @@ class VirtualHome:
 
         config = Config(schedule=ScheduleSettings(day_cost=day_cost / 1e6), people=self.people)
         budgets = Budgets(config, db, lambda: self.now)
-        deps = ClockworkDeps(transcript, Schedules(db), lambda: self.now, db.data_version, look, budgets)
+        deps = ClockworkDeps(transcript, Schedules(db), lambda: self.now, db.data_version, look, budgets, steady)
         return Clockwork(deps, drive)
 
     async def add(

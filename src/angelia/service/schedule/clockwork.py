@@ -25,12 +25,13 @@ from angelia.core.content import Text
 from angelia.core.counts import counted
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, NotFound, passes
-from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation
+from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation, steady_clock
 from angelia.core.text import one_line
 from angelia.core.timing import OneTime, Watched
 from angelia.engine.background import BackgroundWork
 from angelia.service.keep_running import keep_running
 from angelia.service.people.budgets import Budgets
+from angelia.service.schedule.ahead import AheadOfClock
 from angelia.service.schedule.day_caps import cap_reached
 from angelia.service.schedule.occurrences import following, upcoming
 from angelia.service.schedule.stuck_turns import FAILURES, FAULT, StuckTurns
@@ -79,6 +80,7 @@ class ClockworkDeps(Struct, frozen=True):
     version: Callable[[], Awaitable[int]]
     look: Look
     budgets: Budgets
+    steady: Clock = steady_clock
 
 
 class Clockwork:
@@ -94,6 +96,7 @@ class Clockwork:
         self._driven: dict[tuple[ConversationId, int], asyncio.Task[None]] = {}
         self._looking: dict[ConversationId, asyncio.Task[None]] = {}
         self._looked_back = False
+        self._ahead = AheadOfClock(deps.transcript, deps.steady)
         self.woken = asyncio.Event()
 
     async def run(self) -> None:
@@ -124,6 +127,7 @@ class Clockwork:
             while self._heap and self._is_old(self._heap[0]):
                 heapq.heappop(self._heap)
             if not self._heap or self._heap[0][0] > now:
+                await self._ahead.look(self._known.values(), now)
                 return self._heap[0][0] if self._heap else None
             item = heapq.heappop(self._heap)
             schedule = self._known[item[1]]

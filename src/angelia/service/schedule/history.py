@@ -79,12 +79,13 @@ async def described(service: ScheduleService, outbox: Outbox, schedule: StoredSc
     said = schedule.scheduled
     first = await service.transcript.opening(schedule.id)
     times = upcoming(said.when, said.zone, said.since, schedule.upto)
+    ahead = schedule.was_ahead(service.clock())
     coming = [shown(at, said.zone) for at, _ in zip(times, range(3), strict=False)]
     rows = [
         ("id", schedule.id),
         ("when", told(said.when, said.zone, said.since, 0).rstrip(": ")),
         ("state", f"{schedule.state}: {schedule.why}" if schedule.why else str(schedule.state)),
-        ("next", ", ".join(coming) if coming and not service.was_ahead(schedule) else service.next_of(schedule)),
+        ("next", ", ".join(coming) if coming and not ahead else service.next_of(schedule)),
         *([("watches", f"{said.watch.kind}: {said.watch.what}")] if said.watch else []),
         ("what", said.text),
         ("told at", ":".join(part for part in (said.address.door, said.address.chat, said.address.thread) if part)),

@@ -40,8 +40,6 @@ MOST = 1000
 LONGEST_TEXT = 8_000
 _LONGEST_WHEN = 9
 """Words of a time, at most."""
-_STEP_MS = 60_000
-"""Further ahead than by this nothing is dealt with unless the clock was wrong."""
 _SHOWN_DONE_MS = 7 * DAY_MS
 """How long one whose only time has come is listed."""
 DONE = "done"
@@ -162,10 +160,11 @@ class ScheduleService(Struct, frozen=True):
         if isinstance(said.when, FromOutside):
             return WHEN_IT_COMES
         due = following(said.when, said.zone, said.since, schedule.upto)
-        if due and self.was_ahead(schedule):
+        coming = tell(due, said.zone) if due else DONE
+        if schedule.was_ahead(self.clock()) and following(said.when, said.zone, said.since, self.clock()):
             mend = f"`angelia schedule resume {short(schedule.id)}` goes on from now"
-            return f"{tell(due, said.zone)}, since a clock was ahead; {mend}"
-        return tell(due, said.zone) if due else DONE
+            return f"{coming}, since a clock was ahead; {mend}"
+        return coming
 
     async def pause(self, schedule: StoredSchedule, by: Principal) -> str:
         """Begin nothing more until `resume`.
@@ -184,7 +183,7 @@ class ScheduleService(Struct, frozen=True):
         Raises:
             BadInput: it is not paused, nor does it wait for such a clock's time.
         """
-        if not (schedule.state is e.ScheduleState.ACTIVE and self.was_ahead(schedule)):
+        if not schedule.was_ahead(self.clock()):
             self._must_be(schedule, e.ScheduleState.PAUSED)
         said, now = schedule.scheduled, self.clock()
         count, first, last = 0, 0, 0
@@ -222,12 +221,6 @@ class ScheduleService(Struct, frozen=True):
 
     async def _is_there(self, name: ConversationId) -> bool:
         return any(one.id == name for one in await self.schedules.visible(OWNER))
-
-    def was_ahead(self, schedule: StoredSchedule) -> bool:
-        """Whether times that are still to come have their facts already. A clock that is behind looks the same, so
-        nothing is set back by itself.
-        """
-        return schedule.upto > self.clock() + _STEP_MS and schedule.scheduled.since <= self.clock()
 
     def _must_be(self, schedule: StoredSchedule, state: e.ScheduleState) -> None:
         if schedule.state is not state:

@@ -19,6 +19,8 @@ UNCHANGED = "unchanged"
 """The same, because what is watched was as before."""
 UNSEEN = "unseen"
 """The same, because what is watched could not be looked at."""
+_STEP_MS = 60_000
+"""Further ahead than by this nothing is dealt with unless the clock was wrong."""
 
 
 class StoredSchedule(Struct, frozen=True):
@@ -33,6 +35,13 @@ class StoredSchedule(Struct, frozen=True):
     why: str
     upto: int
     changed: int
+
+    def was_ahead(self, now: int) -> bool:
+        """Whether it goes on, and times that are still to come have their facts already. A clock that is behind looks
+        the same, so nothing is set back by itself.
+        """
+        since = self.scheduled.since
+        return self.state is ScheduleState.ACTIVE and self.upto > now + _STEP_MS and since <= now
 
 
 class Occurrence(Struct, frozen=True):

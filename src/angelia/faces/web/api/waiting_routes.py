@@ -11,6 +11,7 @@ from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, json_res
 from angelia.faces.web.asgi.routes import Route
 from angelia.faces.web.conversations.entry_view import View, question_view, where_view
 from angelia.service.receipts import DOUBTFUL
+from angelia.store.tables.schedules import StoredSchedule
 
 if TYPE_CHECKING:
     from angelia.service.app import App
@@ -37,15 +38,27 @@ class WaitingRoutes:
 
     async def _waiting(self, _: RouteRequest) -> RouteResponse:
         sent = await self._app.outbox.newest(OWNER, _NEWEST)
-        planned = await self._app.schedules.visible(OWNER)
-        stopped = [one for one in planned if one.why and one.state is not e.ScheduleState.ACTIVE]
         return json_response(
             {
                 "questions": await self._questions(),
                 "deliveries": [receipt_view(one) for one in sent if one.status in DOUBTFUL],
-                "schedules": [schedule_view(one, "") for one in stopped],
+                "schedules": await self.schedules(),
             }
         )
+
+    async def schedules(self) -> list[View]:
+        """Those that have stopped, or wait for the time of a clock that was ahead."""
+        planned = await self._app.schedules.visible(OWNER)
+        stopped = [schedule_view(one, "") for one in planned if one.why and one.state is not e.ScheduleState.ACTIVE]
+        return stopped + [self._ahead(one) for one in planned if one.was_ahead(self._app.clock())]
+
+    def _ahead(self, one: StoredSchedule) -> View:
+        """A schedule that goes on, though not before the time of a clock that was ahead."""
+        return {
+            **schedule_view(one, ""),
+            "state": "waiting",
+            "why": f"Next: {self._app.schedule_service.next_of(one)}.",
+        }
 
     async def _questions(self) -> list[View]:
         waiting = await self._app.questions.all(OWNER)
