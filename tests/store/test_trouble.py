@@ -1,6 +1,7 @@
 """Full disks, homes that cannot be written, files that are not ours: a clear sentence, and nothing acknowledged."""
 
 import asyncio
+import itertools
 import shlex
 import shutil
 import sqlite3
@@ -170,3 +171,23 @@ async def test_a_locked_database_is_reported_after_a_while(home: Path) -> None:
     assert await Transcript(impatient).append(NAME, [said("now!")])
     for closing in (other, impatient, db):
         closing.close()
+
+
+async def test_the_lock_of_another_process_is_looked_for_again_and_again(home: Path) -> None:
+    db, tried = await opened(home), asyncio.Event()
+    attempts, loop = itertools.count(1), asyncio.get_running_loop()
+
+    def see(statement: str) -> None:
+        if statement.startswith("BEGIN") and next(attempts) == 50:
+            loop.call_soon_threadsafe(tried.set)
+
+    other = sqlite3.connect(home / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert db._writer
+    db._writer.set_trace_callback(see)
+    writing = asyncio.create_task(Transcript(db).append(NAME, [said("at the first moment")]))
+    await asyncio.wait([writing, asyncio.create_task(tried.wait())], return_when=asyncio.FIRST_COMPLETED)
+    other.execute("COMMIT")
+    assert len(await writing) == 1
+    other.close()
+    db.close()

@@ -86,7 +86,7 @@ class Database:
     def open(cls, home: Path, *, clock: Clock = wall_clock, patience_s: float = 5.0) -> "Database":
         """Open the database in `home`, which is made (for its owner alone) when it is not there.
 
-        `clock` dates entries. `patience_s` is how long, in seconds, SQLite waits for another process each time.
+        `clock` dates entries. `patience_s` is how long, in seconds, another process is waited for each time.
 
         Raises:
             StoreReadOnly, StoreFull, StoreBusy: as they say; nothing was changed.
@@ -238,7 +238,7 @@ class Database:
     def _commit(self, jobs: Sequence[Job[object]]) -> Sequence[object]:
         assert self._writer is not None
         self.tips.begin()
-        return commit_together(self._writer, jobs, self._fault, self.tips.written)
+        return commit_together(self._writer, jobs, self._fault, self.tips.written, self._patience_s)
 
     def _look(self, jobs: Sequence[Job[object]]) -> Sequence[object]:
         return [self._look_once(job) for job in jobs]

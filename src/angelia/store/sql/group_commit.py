@@ -1,7 +1,9 @@
 """Many writes, one commit: each in a savepoint of its own, none acknowledged before all are durable."""
 
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
+from itertools import cycle
 
 from angelia.core.crash import crash_point
 from angelia.store.sql.faults import beyond
@@ -10,7 +12,12 @@ from angelia.store.sql.worker_thread import JobFailed
 Job = Callable[[sqlite3.Connection], object]
 
 _TRIES = 3
-"""How often a busy database is asked for the write lock; SQLite itself waits its patience each time."""
+"""How many times its patience a write waits for another process."""
+_WAITS_MS = (0, 0, 0, 0, 2)
+"""Milliseconds that SQLite waits for the write lock, each time that it is looked for, over and over. By itself it would
+look ever more rarely, at last every 100 ms. Whoever writes on and on lets go of the lock for less than one, and nobody
+is woken by that: beside such a process a patient SQLite waited for seconds.
+"""
 
 
 class _Lost(Exception):
@@ -26,14 +33,15 @@ def commit_together(
     jobs: Sequence[Job],
     fault: Callable[[sqlite3.Error], Exception],
     committed: Callable[[], None],
+    patience_s: float,
 ) -> list[object]:
     """Run `jobs` in one transaction and commit; returns their results, `JobFailed` for those that raised.
 
     A job that raises takes back only what it did itself. If the commit fails, all have failed. `committed` is called
-    once it is durable, before anybody hears of it.
+    once it is durable, before anybody hears of it. How long the connection waits by itself is changed.
     """
     try:
-        _begin(connection)
+        _begin(connection, time.monotonic() + _TRIES * patience_s)
         outcomes = [_attempt(connection, job, fault) for job in jobs]
         crash_point("append.before_commit")
         connection.execute("COMMIT")
@@ -49,13 +57,15 @@ def commit_together(
     return outcomes
 
 
-def _begin(connection: sqlite3.Connection) -> None:
-    for left in reversed(range(_TRIES)):
+def _begin(connection: sqlite3.Connection, until: float) -> None:
+    for wait_ms in cycle(_WAITS_MS):
+        connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
         try:
             connection.execute("BEGIN IMMEDIATE")
             return
         except sqlite3.OperationalError as error:
-            if left == 0 or error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL):
+            busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
+            if not busy or time.monotonic() > until:
                 raise
 
 
