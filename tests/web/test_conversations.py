@@ -6,6 +6,7 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.days import DAY_MS
 from angelia.core.ending import Answered
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.principal import OWNER
@@ -136,6 +137,26 @@ async def test_a_yes_on_the_page_is_to_its_own_question_and_to_none_that_took_it
         assert await page.said(answers, {"call": second["call"], "digest": second["digest"], "yes": False}) == {}
         await page.until(conversation, "TurnClosed")
     assert not [*work.rglob("x.txt")]
+
+
+@pytest.mark.parametrize("wrong", [0, 400, -400], ids=["right", "a year ahead", "a year behind"])
+async def test_a_yes_for_an_hour_is_one_for_an_hour_whatever_the_browsers_clock_says(
+    tmp_path: Path, wrong: int
+) -> None:
+    async with (
+        ModelServer([call("shell", {"command": "ls", "reach": "outside"}), say("Listed.")]) as server,
+        opened(tmp_path, server.base_url, **{"policy.mode": "ask"}) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "list it")
+        asked = (await page.until(conversation, "ApprovalAsked"))[-1]
+        theirs = app.clock() + wrong * DAY_MS
+        given = {"call": asked["call"], "digest": asked["digest"], "scope": "remembered", "at": theirs}
+        await page.said(f"/api/conversations/{conversation}/answers", {**given, "until": theirs + 3_600_000})
+        await page.until(conversation, "TurnClosed")
+        (grant,) = await app.grants.list(OWNER)
+        assert 3_500_000 < grant.until - grant.given_at <= 3_600_000
 
 
 async def test_a_no_with_words_is_told_to_the_model(tmp_path: Path) -> None:

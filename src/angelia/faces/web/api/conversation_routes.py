@@ -52,7 +52,9 @@ class PageMessage(Struct, forbid_unknown_fields=True):
 
 
 class PageAnswer(Struct, forbid_unknown_fields=True):
-    """A yes or a no to a question, or `words` in answer to one; `until` is Unix milliseconds, 0 for good."""
+    """A yes or a no to a question, or `words` in answer to one; `until` is Unix milliseconds, 0 for good. `at` is what
+    the clock says by which that was reckoned: how long until then is what counts. 0 is this machine's clock.
+    """
 
     call: str
     digest: str
@@ -60,6 +62,15 @@ class PageAnswer(Struct, forbid_unknown_fields=True):
     words: Annotated[str, Meta(max_length=20_000)] = ""
     scope: e.Scope = e.Scope.ONCE
     until: int = 0
+    at: int = 0
+
+    def until_here(self, now: int) -> int:
+        """The same by this machine's clock; a browser's may be wrong by years.
+
+        >>> PageAnswer("c1_0", "d", until=5_000, at=2_000).until_here(70_000)
+        73000
+        """
+        return now + self.until - self.at if self.until and self.at else self.until
 
 
 class ShownDeliveries(Struct, forbid_unknown_fields=True):
@@ -176,9 +187,9 @@ class ConversationRoutes:
 
     async def _answer(self, request: RouteRequest) -> RouteResponse:
         own, given = await self._id(request), await request.json(PageAnswer)
-        call = CallId(given.call)
+        call, until = CallId(given.call), given.until_here(self._app.clock())
         fact: e.ApprovalGiven | e.ApprovalRefused = (
-            e.ApprovalGiven(call, given.digest, OWNER, given.scope, given.until, clean(given.words))
+            e.ApprovalGiven(call, given.digest, OWNER, given.scope, until, clean(given.words))
             if given.yes
             else e.ApprovalRefused(call, OWNER, clean(given.words))
         )

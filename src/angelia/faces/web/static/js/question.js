@@ -138,7 +138,7 @@ export function Longer({ question, close, give }) {
   const allow = () => {
     if (performance.now() - opened.current < DEAF_MS) return;
     const [, words, end] = ENDS.find(([name]) => name === until) || ENDS[0];
-    give({ yes: true, scope: until === "conversation" ? "conversation" : "remembered", until: end() }, `Allowed: ${words.toLowerCase()}.`);
+    give({ yes: true, scope: until === "conversation" ? "conversation" : "remembered", until: end(), at: Date.now() }, `Allowed: ${words.toLowerCase()}.`);
   };
   return html`<${Dialog} cls="longer" label="Allow for longer" closed=${close} onKeyDown=${(/** @type {Event} */ e) => e.stopPropagation()}>${(/** @type {() => void} */ shut) => html`
     <h2>Allow for longer</h2><p>Whatever this covers runs without asking, until the end that you choose.</p>
