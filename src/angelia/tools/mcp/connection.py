@@ -13,6 +13,7 @@ from angelia.policy.verdict import Trust
 from angelia.tools.mcp.call_person import NOBODY, CallPerson
 from angelia.tools.mcp.connection_state import Connecting, Gone, Ready, State, Waiting
 from angelia.tools.mcp.failures import AnswerLost, ServerLost, ServerRefused, Unavailable, by_status, in_words, leaf
+from angelia.tools.mcp.listing_pace import ListingPace
 from angelia.tools.mcp.logins import LoginEnded, LoginRefused, Returned
 from angelia.tools.mcp.running_calls import RunningCalls
 from angelia.tools.mcp.served import Offers
@@ -374,10 +375,14 @@ class McpConnection:
                 await self._list(client)
             self._stale.clear()
             self._move(Ready(client, over))
+            pace = ListingPace()
             while await _first(over, self._leaving, self._stale) is self._stale:
+                if await _happens_within(pace.pause(), over, self._leaving):
+                    break
                 self._stale.clear()
                 await self._list_anew(client, over)
                 self._changed()
+                pace.listed()
 
     async def _list_anew(self, client: Any, over: asyncio.Event) -> None:
         """List what has changed. No call ends for want of that: a server that does not answer while it works, or
@@ -433,6 +438,15 @@ class McpConnection:
         self._moved.set()
         self._moved = asyncio.Event()
         self._changed()
+
+
+async def _happens_within(seconds: float, *events: asyncio.Event) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            await _first(*events)
+    except TimeoutError:
+        return False
+    return True
 
 
 async def _first(*events: asyncio.Event) -> asyncio.Event:
