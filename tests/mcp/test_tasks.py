@@ -61,7 +61,8 @@ class Oven:
 
     def asked(self, method: str) -> int:
         """How often the server was asked for something."""
-        return (self._folder / "asked").read_text().splitlines().count(method)
+        file = self._folder / "asked"
+        return file.read_text().splitlines().count(method) if file.exists() else 0
 
 
 @pytest.fixture(params=["2026-07-28", "2025-11-25"])
@@ -108,6 +109,43 @@ async def test_what_a_task_asks_is_put_to_the_person(tmp_path: Path, version: st
     assert question.question.startswith("The MCP server s1 asks: For whom?")
     assert json.loads((tmp_path / "answered").read_text()) == {"whom": {"action": "accept", "content": {"name": "Ann"}}}
     assert outcome.status is CallStatus.OK
+
+
+async def test_an_answer_that_is_not_taken_now_is_handed_in_again_and_nobody_is_asked_twice(tmp_path: Path) -> None:
+    asked: list[OfServer] = []
+
+    async def ann(effect: OfServer) -> PersonReply:
+        asked.append(effect)
+        return Said("Ann")
+
+    refused = tmp_path / "refused"
+    refused.write_text(json.dumps({"tasks/update": {"code": -32603, "message": "busy"}}))
+    async with oven(tmp_path, "2026-07-28", status="input_required", inputRequests={"whom": ASKS}) as bread:
+        baking = asyncio.create_task(bread.bake(replace(bread.bench.context(), ask=ann)))
+        async with asyncio.timeout(60):
+            while bread.asked("tasks/update") < 3:  # noqa: ASYNC110 - another process tells in its time
+                await asyncio.sleep(0.01)
+        refused.unlink()
+        assert (await baking).status is CallStatus.OK
+    assert len(asked) == 1
+    assert json.loads((tmp_path / "answered").read_text()) == {"whom": {"action": "accept", "content": {"name": "Ann"}}}
+
+
+async def test_an_answer_that_a_task_does_not_take_is_told_and_handed_in_once(tmp_path: Path) -> None:
+    async def ann(_: OfServer) -> PersonReply:
+        return Said("Ann")
+
+    (tmp_path / "refused").write_text(json.dumps({"tasks/update": {"code": -32602, "message": "too late"}}))
+    async with oven(tmp_path, "2026-07-28", status="input_required", inputRequests={"whom": ASKS}) as bread:
+        baking = asyncio.create_task(bread.bake(replace(bread.bench.context(), ask=ann)))
+        async with asyncio.timeout(60):
+            while bread.asked("tasks/get") < 4:  # noqa: ASYNC110 - another process tells in its time
+                await asyncio.sleep(0.01)
+        assert bread.asked("tasks/update") == 1
+        bread.becomes(BAKED)
+        outcome = await baking
+    assert text_of(outcome).splitlines()[0] == "a loaf"
+    assert "did not take the answer to what it had asked: too late" in text_of(outcome)
 
 
 @pytest.mark.parametrize(

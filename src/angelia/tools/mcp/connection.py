@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -188,22 +188,23 @@ class McpConnection:
 
         return await self._asked(lambda client: task_at(client, task, self._running.heard_of_own), person)
 
-    async def answer_task(
-        self, task: str, asked: "Mapping[str, types.ElicitRequestParams]", person: CallPerson
-    ) -> None:
-        """Put what a task asks to the person, and hand in what they say.
+    async def asked_of(self, person: CallPerson, params: "types.ElicitRequestParams") -> "types.ElicitResult":
+        """What a person answers to what a task asks."""
+        from angelia.tools.mcp.elicitation import elicited
+
+        answer, note = await elicited(self.server.name, params, person.ask)
+        if note:
+            person.note(note)
+        return answer
+
+    async def answer_task(self, task: str, answers: "dict[str, types.ElicitResult]") -> None:
+        """Hand in what a task has asked.
 
         Raises:
             Unavailable, ServerRefused, ServerLost: as `read`.
         """
-        from angelia.tools.mcp.elicitation import elicited
         from angelia.tools.mcp.tasks import answer_task
 
-        answers = {}
-        for key, params in asked.items():
-            answers[key], note = await elicited(self.server.name, params, person.ask)
-            if note:
-                person.note(note)
         await self._asked(lambda client: answer_task(client, task, answers))
 
     async def cancel_task(self, task: str) -> None:
@@ -302,13 +303,8 @@ class McpConnection:
         """Put what the server asks to the person, for the call that it asks in; before 2026-07-28 it does not say in
         which, and the last one counts. While a person is asked, nobody waits for the server.
         """
-        from angelia.tools.mcp.elicitation import elicited
-
         with self._running.asking() as person:
-            result, note = await elicited(self.server.name, params, person.ask)
-        if note:
-            person.note(note)
-        return result
+            return await self.asked_of(person, params)
 
     async def _log_in(self, address: str, redirect: str) -> Returned:
         """See `LogInAgain`: somebody logs in again who waits for a call, and nobody else is sent anywhere."""

@@ -1,10 +1,9 @@
 """A task that a server has taken on for a call: followed to its end, or taken back."""
 
 import asyncio
-import logging
 from contextlib import suppress
 from itertools import chain, repeat
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from angelia.core.content import CallStatus, Text
 from angelia.core.crash import crash_point
@@ -17,6 +16,9 @@ from angelia.tools.mcp.results import ResultContext, outcome_of
 from angelia.tools.mcp.task_look import TaskLook
 from angelia.tools.port import CallAccess, ProgressAccess, ToolOutcome, Work, WorkAccess
 from angelia.tools.submitted_jobs import JobAccess, SubmittedJob
+
+if TYPE_CHECKING:
+    import mcp_types as types
 
 AWAY_S = 600.0
 """Seconds for which a server may be out of reach until its task is given up."""
@@ -37,8 +39,6 @@ again and again.
 
 _SILENT = "it does not answer"
 
-logger = logging.getLogger("angelia.tools")
-
 
 class TaskContext(ResultContext, CallAccess, ProgressAccess, WorkAccess, JobAccess, Protocol):
     """What following a task uses of its call."""
@@ -56,7 +56,8 @@ class RemoteTask:
         self.unheard, self.refused = "", False
         self._server, self._task = server, task
         self._context = context
-        self._answered: set[str] = set()
+        self._answers: dict[str, types.ElicitResult] = {}
+        self._handed_in: set[str] = set()
         self._said = ""
         self._away_since = 0.0
         self._moved = asyncio.Event()
@@ -109,12 +110,23 @@ class RemoteTask:
         if look.said and look.said != self._said:
             self._said = look.said
             self._context.progress(f"{look.said}\n")
-        if fresh := {key: one for key, one in look.asked.items() if key not in self._answered}:
-            try:
-                await self._server.answer_task(self._task, fresh, person)
-                self._answered.update(fresh)
-            except (ServerRefused, ServerLost, Unavailable):
-                logger.warning("an answer for a task of %s was not taken", self._server.server.name)
+        for key, params in look.asked.items():
+            if key not in self._answers:
+                self._answers[key] = await self._server.asked_of(person, params)
+        if open_ := {key: self._answers[key] for key in look.asked if key not in self._handed_in}:
+            await self._hand_in(open_, person)
+
+    async def _hand_in(self, answers: "dict[str, types.ElicitResult]", person: CallPerson) -> None:
+        """Give the server what was answered; where it does not take that, it gets the same at the next look."""
+        try:
+            await self._server.answer_task(self._task, answers)
+        except (ServerLost, Unavailable):
+            return
+        except ServerRefused as refused:
+            if refused.passes:
+                return
+            person.note(f"{self._who} did not take the answer to what it had asked: {refused.said}")
+        self._handed_in.update(answers)
 
     def _patient(self, seconds: float) -> bool:
         now = asyncio.get_running_loop().time()
