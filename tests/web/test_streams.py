@@ -22,7 +22,7 @@ from angelia.testing.model.steps import How, Speak, call, cut_after, hang, say, 
 from tests.examples import TIMES
 from tests.ports import free_port
 from tests.promise.lives import ROOT
-from tests.web.visitor import MODEL, Event, Visitor, events_of, opened, visiting
+from tests.web.visitor import MODEL, Visitor, events_of, opened, visiting
 
 pytestmark = pytest.mark.anyio
 
@@ -130,19 +130,23 @@ async def test_who_looks_in_the_middle_of_a_reply_is_told_what_came_while_nobody
         while Writing(words) not in live.growing:
             await more.wait()
             more.clear()
+        await page.until(conversation, "ModelAsked")
         for _ in range(2):
-            async with asyncio.timeout(60), page.hears(f"/api/conversations/{conversation}/events") as events:
-                told = [event.data async for event in _until_written(events) if event.name == "live"]
+            told = await _shown_at_once(page, conversation)
             assert [(one["kind"], one["text"]) for one in told] == [("thinking", "Hm."), ("writing", words)]
         await page.post(f"/api/conversations/{conversation}/stop")
 
 
-async def _until_written(events: AsyncIterator[Event]) -> AsyncIterator[Event]:
-    """Up to the first piece of a reply's words."""
-    async for event in events:
-        yield event
-        if event.data.get("kind") == "writing":
-            return
+async def _shown_at_once(page: Visitor, conversation: str) -> list[dict[str, Any]]:
+    """What is in no log, of what somebody is told who comes now: all of it, before where the conversation stands."""
+    told: list[dict[str, Any]] = []
+    async with page.hears(f"/api/conversations/{conversation}/events") as events:
+        async for event in events:
+            if event.name == "state":
+                return told
+            if event.name == "live":
+                told.append(event.data)
+    raise AssertionError("the stream ended")
 
 
 async def test_who_comes_in_the_middle_of_a_wait_is_told_for_what_since_when_and_until_when(
@@ -155,19 +159,12 @@ async def test_who_comes_in_the_middle_of_a_wait_is_told_for_what_since_when_and
         visiting(app) as page,
     ):
         conversation = await page.begun()
-        where = f"/api/conversations/{conversation}/events"
-        await page.says(conversation, "Hello?")
-
-        async def told() -> dict[str, Any]:
-            async with page.hears(where) as events:
-                async for event in events:
-                    if event.name == "live" and event.data["kind"] == "asked":
-                        return event.data
-            raise AssertionError("the stream ended")
-
-        first = await told()
+        async with page.hears(f"/api/conversations/{conversation}/events") as events:
+            assert (await anext(events)).name == "state", "somebody looks before there is anything"
+            await page.says(conversation, "Hello?")
+            first = await anext(event.data async for event in events if event.data.get("kind") == "asked")
         assert first["until"] - first["since"] == 600_000
-        assert await told() == first, "nothing new comes of it meanwhile"
+        assert await _shown_at_once(page, conversation) == [first], "nothing new comes of it meanwhile"
         await page.post(f"/api/conversations/{conversation}/stop")
 
 
