@@ -14,6 +14,7 @@ from angelia.models.local.weights import SMALLER
 from angelia.testing.model.steps import Step, say
 from tests.faces.angelia import CTRL_C, CTRL_D, SECONDS, Place, Terminal, serving
 from tests.faces.telegram_process import ID, telegram_process
+from tests.models.cut_weights import cut
 from tests.models.local_requests import smollm2
 
 MODEL = "openai:scripted"
@@ -147,9 +148,11 @@ def test_a_server_on_this_machine_is_found_and_another_is_named_by_its_address(t
 
 @pytest.mark.real("local-model")
 def test_where_nothing_is_found_enter_ends_in_the_embedded_model(place: Place) -> None:
-    """Under the name of the weights that are offered, the smallest ones: getting a gigabyte is another test's."""
+    """Under the name of the weights that are offered, the first layers of the smallest ones: getting a gigabyte is
+    another test's, and so is what makes sense (`tests/models/test_local_for_real.py`).
+    """
     (place.home / "models").mkdir(parents=True)
-    (place.home / "models" / f"{SMALLER}.gguf").symlink_to(smollm2())
+    cut(Path(smollm2()), place.home / "models" / f"{SMALLER}.gguf", layers=2)
     with place.terminal("setup", OPENAI_API_KEY="") as terminal:
         terminal.sees(f"1 local:{SMALLER} · within Angelia: free and private")
         takes(terminal, "")
