@@ -101,10 +101,14 @@ async def test_the_options_of_a_field_are_drawn_and_one_is_chosen_by_hand(
     await live.close()
 
 
+def _below(frame: LiveFrame, x: int) -> bytes:
+    """How bright it is below a field at 100 x 100."""
+    return Image.open(io.BytesIO(frame.jpeg)).convert("L").crop((x - 100, 142, x + 100, 250)).tobytes()
+
+
 def _dark(frame: LiveFrame, x: int) -> bool:
-    """Whether anything is drawn below a field at 100 x 100."""
-    seen = Image.open(io.BytesIO(frame.jpeg)).convert("L").crop((x - 100, 142, x + 100, 250))
-    return min(seen.tobytes()) < 128
+    """Whether anything is drawn there."""
+    return min(_below(frame, x)) < 128
 
 
 async def test_it_goes_on_where_the_page_moves_to_another_site(browser: ChromiumBrowser, site: Site) -> None:
@@ -133,6 +137,21 @@ async def test_nothing_is_drawn_for_who_does_not_fetch(browser: ChromiumBrowser,
     await live.close()
     with pytest.raises(ActFailed, match="no longer watched"):
         await live.see()
+
+
+async def test_who_fetches_late_sees_what_the_page_came_to(browser: ChromiumBrowser, site: Site) -> None:
+    """The browser makes a few pictures until they are fetched, and leaves out those that come then."""
+    changing = """<body style="background:white"><p id=out></p><script>let n = 0; const change = () => {
+      document.body.style.background = ++n == 12 ? 'black' : n % 2 ? '#eee' : 'white'
+      if (n < 12) setTimeout(change, 50); else out.textContent = 'at rest' }; setTimeout(change, 500)</script>"""
+    tab = await opened(browser, site, changing)
+    live = await browser.watch()
+    await tab.wait_for("at rest", 20)
+    seen = [_below(one, 600) for one in await pictures(live)]
+    while max(seen[-1]) > 40:
+        seen += [_below(one, 600) for one in await pictures(live)]
+    assert len(seen) <= 3, "what waited, and then the page as it is"
+    await live.close()
 
 
 async def test_who_has_not_taken_it_over_does_nothing_to_it(browser: ChromiumBrowser, site: Site) -> None:

@@ -3,7 +3,7 @@
 Each that watches has a session of its own with the page, so several may, none is in the way of the tools, and with the
 session everything ends that was begun by it. The browser draws nothing for it while the page does not move, has no
 more than a few pictures under way, and makes the next only when somebody has fetched the last: who reads slowly sees
-fewer, and the newest.
+fewer, and the newest. What it leaves out then is lost, and may be what the page came to: so it is asked anew.
 """
 
 import asyncio
@@ -27,6 +27,8 @@ from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 
 QUALITY = 60
 """Of the pictures, as JPEG: 20 to 60 KB each of 1280 x 800."""
+_MOST_UNDER_WAY = 3
+"""Pictures that wait to be fetched; while they do Chromium leaves out all others."""
 _WORLD = "angelia-live"
 _DRAW_CHOICES = """{
   const drawn = new CSSStyleSheet();
@@ -46,8 +48,11 @@ class LivePage:
 
     def __init__(self, cdp: CdpConnection, session: str) -> None:
         self._cdp, self._session = cdp, session
+        self._asked: dict[str, Any] = {}
         self._newest: LiveFrame | None = None
         self._fetched: list[int] = []
+        self._under_way = 0
+        self._left_out = False
         self._news = asyncio.Event()
         self._ended: ActFailed | None = None
         self._pressed = False
@@ -60,8 +65,8 @@ class LivePage:
             ActFailed, BrowserGone: the page is gone again.
         """
         self._cdp.listen(self._session, self._hear)
-        asked = {"format": "jpeg", "quality": QUALITY, "maxWidth": width, "maxHeight": height}
-        await self._call("Page.startScreencast", asked)
+        self._asked = {"format": "jpeg", "quality": QUALITY, "maxWidth": width, "maxHeight": height}
+        await self._call("Page.startScreencast", self._asked)
 
     async def frame(self) -> LiveFrame:
         """The newest picture that was not fetched yet; waits for as long as nothing moves. One call at a time.
@@ -79,8 +84,13 @@ class LivePage:
             await self._news.wait()
         newest, self._newest = self._newest, None
         fetched, self._fetched = self._fetched, []
+        left_out, self._left_out = self._left_out, False
         for number in fetched:
             await self._call("Page.screencastFrameAck", {"sessionId": number})
+            self._under_way -= 1
+        if left_out:
+            await self._call("Page.stopScreencast", {})
+            await self._call("Page.startScreencast", self._asked)  # which draws the page as it is
         return newest
 
     @property
@@ -134,6 +144,8 @@ class LivePage:
             taken = float(about.get("timestamp", 0.0))
             self._newest = LiveFrame(picture, float(about["deviceWidth"]), float(about["deviceHeight"]), taken)
             self._fetched.append(int(params["sessionId"]))
+            self._under_way += 1
+            self._left_out |= self._under_way >= _MOST_UNDER_WAY
             self._news.set()
         elif method == "Inspector.targetCrashed":
             self.end(ActFailed(ActOutcome.CRASHED, "The page's process has ended. Open it again."))
