@@ -1,4 +1,7 @@
-"""`inspect eval` runs its tasks through us, and what came of them stands in its own log."""
+"""`inspect eval` runs its tasks through us, and what came of them stands in its own log.
+
+Inspect is imported by the one test that needs it here: each process that collects the tests would take a second for it.
+"""
 
 import asyncio
 import json
@@ -8,18 +11,17 @@ import sys
 import tarfile
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from inspect_ai.agent import AgentState
-from inspect_ai.model import ChatMessageUser
-from inspect_ai.util import ExecResult
 
-from angelia.evals import inspect_agent
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, empty, hang, say
+
+if TYPE_CHECKING:
+    from inspect_ai.util import ExecResult
 
 pytestmark = pytest.mark.anyio
 
@@ -82,7 +84,9 @@ class Box:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def exec(self, words: list[str]) -> ExecResult[str]:
+    async def exec(self, words: list[str]) -> "ExecResult[str]":
+        from inspect_ai.util import ExecResult
+
         run = partial(subprocess.run, words, cwd=self._folder, capture_output=True, text=True, check=False)
         ended = await asyncio.to_thread(run)
         return ExecResult(ended.returncode == 0, ended.returncode, ended.stdout, ended.stderr)
@@ -99,6 +103,11 @@ class Box:
 async def test_what_was_done_by_the_end_of_a_limit_is_there_to_be_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from inspect_ai.agent import AgentState
+    from inspect_ai.model import ChatMessageUser
+
+    from angelia.evals import inspect_agent
+
     (folder := tmp_path / "box").mkdir()
     (folder / "harvest.csv").write_text("north,12\n")
     state = AgentState(messages=[ChatMessageUser(content="Add up the beds, and write sum.txt.")])
