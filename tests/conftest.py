@@ -19,7 +19,8 @@ import pytest
 from angelia.browsers.chromium.program import find_chromium
 from angelia.sandboxes.undo import supervision
 from angelia.service import app
-from tests import media_openers, supervisors
+from angelia.store.sql import database
+from tests import empty_logs, media_openers, supervisors
 from tests.examples import TIMES, load_profile
 from tests.store.machine_network import can_be_made
 from tests.store.postgres_server import programs
@@ -189,6 +190,14 @@ def openers_of_media_are_forked(tmp_path_factory: pytest.TempPathFactory) -> Gen
     with pytest.MonkeyPatch.context() as patch:
         begin = partial(media_openers.born, tmp_path_factory.mktemp("openers"))
         patch.setattr(app, "start_confined", begin)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def empty_logs_are_copied() -> Generator[None]:
+    """Into homes of this process: thousands of tests begin with one that is not what they are about."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "_make_home", empty_logs.copied())
         yield
 
 

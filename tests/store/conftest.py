@@ -11,8 +11,16 @@ from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore
 from angelia.store.postgres.database import PostgresDatabase
+from angelia.store.sql import database
 from angelia.store.sql.database import Database
+from tests.empty_logs import MADE
 from tests.store.postgres_server import PostgresServer, postgres_server
+
+
+@pytest.fixture(autouse=True)
+def logs_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Table by table: that is what these tests are about."""
+    monkeypatch.setattr(database, "_make_home", MADE)
 
 
 @pytest.fixture
