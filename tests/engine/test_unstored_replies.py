@@ -11,6 +11,9 @@ from angelia.core.errors import StoreFull
 from angelia.core.principal import OWNER
 from angelia.engine.live import Live
 from angelia.engine.log import Log
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.port import UNSTORED
 from angelia.store.sql.database import Database
 from angelia.testing.model.steps import say
 from tests.engine.driven import Driven, driven
@@ -44,6 +47,42 @@ async def test_it_is_stored_once_there_is_room(tmp_path: Path) -> None:
         await one.drive()
         assert len(one.facts(e.ModelAsked)) == len(one.provider.requests) == 1
         assert [words for origin, _, words in one.told if origin == "answer"] == [LONG]
+
+
+@asynccontextmanager
+async def in_another_life(one: Driven) -> AsyncIterator[Driven]:
+    """The process ends; another one opens the conversation."""
+    one.transcript = Transcript(one.db)
+    one.log = Log(one.log.conversation, one.transcript, Live())
+    yield one
+
+
+async def test_it_is_stored_by_the_next_process(tmp_path: Path) -> None:
+    async with answered_on_a_full_disk(tmp_path) as one, in_another_life(one):
+        await one.drive()
+        assert len(one.provider.requests) == len(one.facts(e.ModelSaid)) == 1
+        assert [words for origin, _, words in one.told if origin == "answer"] == [LONG]
+        assert not list((one.db.home / UNSTORED).iterdir())
+
+
+async def test_where_nothing_can_be_written_it_is_told_that_it_goes_with_the_process(tmp_path: Path) -> None:
+    async with driven(tmp_path, [say(LONG), say("Again.")]) as one:
+        (one.db.home / UNSTORED).write_text("in the way")
+        await one.say("Tell me everything.")
+        await limit(one.db, 20)
+        with pytest.raises(StoreFull, match="kept only as long as this process runs"):
+            await one.drive()
+        await limit(one.db, 1_000_000)
+        async with in_another_life(one):
+            await one.drive()
+        assert len(one.provider.requests) == 2, "nobody has it any more"
+
+
+async def test_it_is_erased_with_its_conversation(tmp_path: Path) -> None:
+    async with answered_on_a_full_disk(tmp_path) as one:
+        assert [path.name for path in (one.db.home / UNSTORED).iterdir()] == [one.log.conversation]
+        await one.transcript.erase(one.log.conversation, BlobStore(one.db.home))
+        assert not list((one.db.home / UNSTORED).iterdir())
 
 
 async def test_it_is_stored_by_whoever_opens_the_conversation_again(tmp_path: Path) -> None:

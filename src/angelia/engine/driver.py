@@ -45,6 +45,11 @@ Refresh = Callable[[], Awaitable[tuple[Credential, ...]]]
 
 logger = logging.getLogger("angelia.engine")
 
+_LOST_WITH_US = (
+    "An answer that has come is kept only as long as this process runs: if it ends before there is room, the model is"
+    " asked, and paid, once more."
+)
+
 
 class BoundModel(Struct, frozen=True):
     """One model of the chain, ready to be asked. `credentials` is its pool of keys, which `refresh` renews where that
@@ -348,6 +353,9 @@ class Driver:
         """Store what came of a request. An answer and its ending are one commit; after anything else we decide anew.
 
         What cannot be stored now is kept, and comes here again when the conversation is driven on.
+
+        Raises:
+            StoreError: it could not be stored; says so where it is lost with this process.
         """
         self._turn = advance(self._turn, self._log.entries, self._settings.rules.table)
         self._log.unstored.keep(self._log.conversation, self._turn.asked, came)
@@ -357,7 +365,12 @@ class Driver:
         effect, closing = m.decide(turn, self._settings.rules, m.Moment(at, *self._spent_today)), list[e.AnyFact]()
         if isinstance(effect, m.Close) and isinstance(effect.ending, end.Answered):
             closing = closing_facts(self._log.conversation, entries, turn, effect)
-        await self._log.append(*came, *closing, lease=lease)
+        try:
+            await self._log.append(*came, *closing, lease=lease)
+        except StoreError as error:
+            if self._log.unstored.outlives_us(self._log.conversation):
+                raise
+            raise type(error)(error.what, error.why, f"{error.then} {_LOST_WITH_US}") from error
         self._log.unstored.stored(self._log.conversation)
         crash_point("model.recorded")
         if closing:

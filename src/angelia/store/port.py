@@ -20,6 +20,8 @@ C = TypeVar("C")
 
 ALL_ROWS = 2**62
 """As a `LIMIT`: no limit."""
+UNSTORED = "unstored"
+"""The folder of the home in which replies lie that the database could not take."""
 
 
 class Haste(Enum):

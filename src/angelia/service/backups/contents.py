@@ -20,6 +20,7 @@ from angelia.store.media.blobs import FOLDER as BLOBS
 from angelia.store.media.blobs import TRASH
 from angelia.store.media.cached_blobs import CLAIMS
 from angelia.store.media.durable import UNFINISHED
+from angelia.store.port import UNSTORED
 from angelia.store.sql.copy_folder import FOLDER as COPIES
 from angelia.store.sql.copy_folder import STAGED
 from angelia.store.sql.database import FILE as LOG
@@ -28,7 +29,7 @@ from angelia.store.sql.tips import FILE as TIPS
 BY_THE_STORE = {LOG, f"{LOG}-wal", f"{LOG}-shm", TIPS, BLOBS}
 MADE_AGAIN = {"alive", "running", "renditions", "models", "models.json", "angelia.log", GATEWAY, COPIES, TRASH, GUARDED}
 MADE_AGAIN |= {EMPTY, MIRRORS, SERVED, STAGED}
-PLAIN = {CLAIMS, "config.toml", "history", "outbox", "quarantine", "skills", UNDO}
+PLAIN = {CLAIMS, "config.toml", "history", "outbox", "quarantine", "skills", UNDO, UNSTORED}
 
 
 def copied_parts(home: Path) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ from angelia.core.ids import ConversationId
 from angelia.store.log import lease, word_index
 from angelia.store.log.references import referred_among
 from angelia.store.media.blobs import BlobStore
-from angelia.store.port import Job, LogStore, StoreConnection, WordIndex, under
+from angelia.store.port import UNSTORED, Job, LogStore, StoreConnection, WordIndex, under
 from angelia.store.sql.connections import connect
 from angelia.store.sql.copy_folder import STAGED, copies
 from angelia.store.sql.full_text import FullText
@@ -131,10 +131,11 @@ def _erase_rows(connection: StoreConnection, words: WordIndex, conversation: Con
 
 
 def _erase_in_copies(home: Path, conversation: ConversationId) -> None:
-    """What is erased is erased for good: a copy that cannot be opened any more goes as a whole, and one that was not
-    finished, which begins anew.
+    """What is erased is erased for good, a reply that waits to be stored, too: a copy that cannot be opened any more
+    goes as a whole, and one that was not finished, which begins anew.
     """
     shutil.rmtree(home / STAGED, ignore_errors=True)
+    (home / UNSTORED / conversation).unlink(missing_ok=True)
     words = FullText()
     for path in copies(home):
         try:

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -9,14 +11,8 @@ from msgspec import Struct
 from angelia.core import codec
 from angelia.core.counts import counted
 from angelia.core.days import day_of, last_day
-from angelia.core.entry import (
-    AnyFact,
-    ConversationOpened,
-    Entry,
-    Fact,
-    Imported,
-)
-from angelia.core.errors import BadInput, NotFound
+from angelia.core.entry import AnyFact, ConversationOpened, Entry, Fact, Imported
+from angelia.core.errors import BadInput, CodecError, NotFound, StoreError
 from angelia.core.ids import ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log import lease as leases
@@ -27,7 +23,8 @@ from angelia.store.log.examined import Damage, damaged, examined, missing_at_end
 from angelia.store.log.lease import Lease
 from angelia.store.log.unfinished import note_rest, unfinished_among
 from angelia.store.media.blobs import BlobStore
-from angelia.store.port import Haste, Job, LogStore, StoreConnection
+from angelia.store.media.durable import unfinished
+from angelia.store.port import UNSTORED, Haste, Job, LogStore, StoreConnection
 from angelia.store.portable import ends_with
 from angelia.store.sql.schema import MINUTE_MS, SPOKEN
 from angelia.store.sql.visibility import APART, AUDIT, visible_to
@@ -72,27 +69,51 @@ class Spending(Struct, frozen=True):
 
 
 class UnstoredReplies:
-    """Replies of models that came and could not be stored: kept in this process until they can be.
+    """Replies of models that came and could not be stored: kept until they can be, in this process, and in a file each,
+    if the disk takes that: what is full, limited or away may be the database alone.
 
     A reply is paid for when it comes; where the disk is full by then, or the database away, asking once more would be
     paid again. A conversation asks one model at a time, so it has one at most.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, home: Path) -> None:
+        self._folder = home / UNSTORED
         self._kept: dict[ConversationId, tuple[int, tuple[AnyFact, ...]]] = {}
 
     def keep(self, conversation: ConversationId, asked: int, came: Sequence[AnyFact]) -> None:
         """Keep what came of the request with this entry number; what was kept of an earlier one goes."""
         self._kept[conversation] = asked, tuple(came)
 
+    def outlives_us(self, conversation: ConversationId) -> bool:
+        """Keep what is kept of it in a file, too; False where that cannot be written."""
+        asked, came = self._kept[conversation]
+        lines = [b"%d %d" % (codec.VERSION, asked), *map(codec.encode, came)]
+        try:
+            with unfinished(self._folder) as file:
+                file.write(b"\n".join(lines))
+                file.keep(self._folder / conversation)
+        except StoreError:
+            return False
+        return True
+
     def to(self, conversation: ConversationId, asked: int) -> tuple[AnyFact, ...]:
         """What came of the request with this entry number; empty if nothing is kept of it."""
-        of, came = self._kept.get(conversation, (0, ()))
+        of, came = self._kept.get(conversation) or self._of_a_dead_life(conversation)
         return came if of == asked else ()
 
     def stored(self, conversation: ConversationId) -> None:
         """Keep nothing of this conversation any more."""
         self._kept.pop(conversation, None)
+        with suppress(OSError):
+            (self._folder / conversation).unlink()
+
+    def _of_a_dead_life(self, conversation: ConversationId) -> tuple[int, tuple[AnyFact, ...]]:
+        try:
+            head, *bodies = (self._folder / conversation).read_bytes().split(b"\n")
+            version, asked = map(int, head.split())
+            return asked, tuple(codec.decode(body, version=version) for body in bodies)
+        except (OSError, ValueError, CodecError):
+            return 0, ()
 
 
 class Transcript:
@@ -104,7 +125,7 @@ class Transcript:
         self._db = db
         self._blobs = blobs or BlobStore(db.home)
         self._news = ChangeFeed(db)
-        self.unstored = UnstoredReplies()
+        self.unstored = UnstoredReplies(db.home)
 
     async def append(
         self,

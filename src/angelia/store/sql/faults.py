@@ -18,6 +18,8 @@ SPACE_FOR_REPLIES = 8_000_000
 database, into its index, and later into the database itself; several conversations may be answered at once.
 """
 
+_IN_VAIN = "An answer that cannot be stored would be paid for in vain, so no model was asked."
+
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -71,7 +73,7 @@ def of_sqlite(error: sqlite3.Error, home: Path, holders: tuple[str, ...] = ()) -
         case sqlite3.SQLITE_IOERR:
             if free_bytes(home) < _NEARLY_NOTHING:
                 return full(home)
-            if size_limit() < _most_grown(home):
+            if size_limit() < _largest(home) + 2 * _NEARLY_NOTHING:
                 return limited(home)
             return StoreError(
                 f"The disk that holds {home} reports an error: {error}.",
@@ -120,18 +122,21 @@ def require_space(home: Path) -> None:
     """Require room for what is paid for now and comes later. Others may take it before that comes.
 
     Raises:
-        StoreFull: there are less than `SPACE_FOR_REPLIES` free.
+        StoreFull: there are less than `SPACE_FOR_REPLIES` free, or files may not become as large.
     """
     try:
-        disk = os.statvfs(home)
+        disk, may_grow = os.statvfs(home), size_limit() - _largest(home)
     except OSError:  # whoever writes there next says why
         return
+    if may_grow < SPACE_FOR_REPLIES:
+        error = limited(home)
+        raise StoreFull(error.what, f"{error.why} {_IN_VAIN}", error.then)
     free = disk.f_bavail * disk.f_frsize
     if free < SPACE_FOR_REPLIES:
         raise StoreFull(
             f"The disk that holds {home} is nearly full ({free / 1e6:.1f} MB free of the"
             f" {SPACE_FOR_REPLIES / 1e6:.0f} MB that an answer may need).",
-            why="An answer that cannot be stored would be paid for in vain, so no model was asked.",
+            why=_IN_VAIN,
             then="Everything stored before is safe. Free some space and try again.",
         )
 
@@ -152,10 +157,9 @@ def size_limit() -> float:
     return float("inf") if most == resource.RLIM_INFINITY else float(most)
 
 
-def _most_grown(home: Path) -> float:
-    """Bytes of the largest file of the database, with what a write may add to it."""
-    sizes = [path.stat().st_size for path in home.glob("angelia.db*")]
-    return max(sizes, default=0) + 2 * _NEARLY_NOTHING
+def _largest(home: Path) -> int:
+    """Bytes of the largest file of the database."""
+    return max((path.stat().st_size for path in home.glob("angelia.db*")), default=0)
 
 
 def read_only(home: Path, said: str) -> StoreReadOnly:
