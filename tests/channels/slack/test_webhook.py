@@ -37,8 +37,7 @@ def forged(body: bytes) -> list[dict[str, str]]:
         {},
         signed(body, "another secret"),
         signed(body + b" "),
-        signed(body, stamp=now - 301),
-        signed(body, stamp=now + 400),
+        signed(body, "another secret", stamp=now - 301),
         signed(body) | {"x-slack-request-timestamp": str(now - 5)},
         signed(body) | {"x-slack-request-timestamp": "now"},
         {"x-slack-request-timestamp": str(now), "x-slack-signature": "v0="},
@@ -54,6 +53,23 @@ async def test_what_slack_has_not_signed_lately_is_nothing() -> None:
         await stage.until(lambda: bool(stage.tries))
         assert texts(stage.heard) == ["end"]
         assert set(network(stage).web.asked) - set(asked) <= {"users.info"}, "it was asked who the friend is"
+
+
+@pytest.mark.parametrize("off", [-400, 400, 400 * 86_400])
+async def test_what_slack_brings_while_our_clock_is_wrong_is_told_and_read_from_the_chats(off: int) -> None:
+    async with staged(slack_by_http) as stage:
+        fake = network(stage)
+        await fake.bring(said("before"))
+        await stage.until(lambda: texts(stage.heard) == ["before"])
+        fake.courier.off = off
+        await fake.bring(said("meanwhile"))
+        await stage.until(lambda: "meanwhile" in texts(stage.heard))
+        assert 200 not in fake.courier.statuses[1:]
+        assert any("This machine's clock may be wrong" in one.why for one in stage.health)
+        fake.courier.off = 0
+        await fake.bring(said("after"))
+        await stage.until(lambda: "after" in texts(stage.heard))
+        assert texts(stage.heard) == ["before", "meanwhile", "after"]
 
 
 async def test_without_a_secret_nothing_is_signed() -> None:

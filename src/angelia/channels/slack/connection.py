@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
@@ -105,12 +106,20 @@ class SlackConnection:
     # -- webhooks ---------------------------------------------------------------------------------------------------
 
     async def _look_after(self, intake: SlackIntake, missed: MissedMessages) -> NoReturn:
-        """Slack comes to us; what can be seen is whether it is there at all."""
+        """Slack comes to us; what can be seen is whether it is there at all. Where its clock is not ours, what it could
+        not bring is read from the chats.
+
+        Raises:
+            NotSent: it brought what was signed at another time.
+        """
         await self._connected(intake, missed)
         self.webhook.begin(intake)
         while True:
             end_if_cancelled()
-            await asyncio.sleep(self._timeouts.look)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._timeouts.look):
+                    await self.webhook.differ.wait()
+                raise self.webhook.clocks_differ()
             await self._api.call("auth.test", {}, Us, SlackAsked(wait=self._timeouts.silence))
             await self._remember()
 
