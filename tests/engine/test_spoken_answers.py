@@ -14,7 +14,7 @@ from angelia.core.errors import BadInput
 from angelia.engine.caps import TurnCaps
 from angelia.engine.machine import AskModel, Close, Moment, Rules, SpeakAnswer, decide
 from angelia.engine.speech import AnswerSpeaker, lost_speech
-from angelia.engine.state import INTERRUPTED, Turn, advance
+from angelia.engine.state import OWED, Turn, advance
 from angelia.store.media.blobs import BlobStore
 from angelia.testing.logs.playbook import Line, reply
 from angelia.testing.model.steps import say
@@ -119,7 +119,7 @@ def test_what_is_owed_is_booked_where_nobody_is_left_who_waits_for_it() -> None:
     at_a_door = e.SpeechAsked((), "mouth", -1, "life 1")
     known = turn(reply("It is five."), e.SpeechAsked((4,), "mouth", 40), at_a_door, e.SpeechAsked((), "free"))
     made = lost_speech(known.speaking, lambda life: life == "life 1")
-    assert made == [e.SpeechMade((4,), why=INTERRUPTED, paid=e.Payment("mouth", 40))]
+    assert made == [e.SpeechMade((4,), why=OWED, paid=e.Payment("mouth", 40))]
     assert [fact.paid.cost for fact in lost_speech(known.speaking, lambda life: False)] == [40, -1]
     later = turn(reply("It is five."), at_a_door, e.SpeechMade((), paid=e.Payment("mouth", 9)))
     assert (later.speaking, later.cost, later.speeches) == ((), 9, ())

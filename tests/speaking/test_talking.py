@@ -68,6 +68,26 @@ async def test_an_answer_that_cannot_be_spoken_is_printed_and_ends_with_1(tmp_pa
     assert not (tmp_path / "answer.ogg").exists()
 
 
+async def test_killed_while_it_is_spoken_the_answer_is_printed_and_of_money_is_told_where_it_is_paid(
+    tmp_path: Path,
+) -> None:
+    for name, paid in (("vendor", True), ("command", False)):
+        async with VoiceServer() as voice, ModelServer([say("It is **five**.")]) as server:
+            place = place_for(server, voice, tmp_path / name)
+            if paid:
+                place.sets = ("speaker=openai:tts-1", f'vendors.openai.base_url="{voice.base_url}"')
+                place.sets = (*place.sets, "vendors.openai.base_url_env=[]")
+            else:
+                place.sets = ("speaker=command:cat",)
+            place.wire = "anthropic"
+            await place.ask("--speak", str(tmp_path / f"{name}.ogg"), "What time is it?", at="speech.asked:1")
+            life = await place.ask("--resume", await place.conversation())
+        assert (life.status, life.stdout) == (0, "It is **five**.\n"), life.stderr
+        assert "This was not spoken: Angelia was interrupted while it was spoken." in life.stderr
+        assert ("paid for" in life.stderr) is paid
+        assert voice.orders == []
+
+
 async def test_nothing_is_asked_where_it_could_not_be_spoken_or_written(tmp_path: Path) -> None:
     there = tmp_path / "there.ogg"
     there.write_text("mine")

@@ -16,7 +16,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean
 from angelia.engine.log import Log
-from angelia.engine.state import INTERRUPTED
+from angelia.engine.state import OWED
 from angelia.store.log.lease import Lease
 
 
@@ -67,7 +67,7 @@ def words_before(log: Sequence[e.Entry]) -> str:
 def lost_speech(speaking: Sequence[e.SpeechAsked], alive: Callable[[str], bool]) -> list[e.SpeechMade]:
     """What became of speech that was begun and has not ended: it is owed for, where nobody is left who waits for it."""
     return [
-        e.SpeechMade(one.replies, why=INTERRUPTED, paid=e.Payment(one.by, one.may_cost))
+        e.SpeechMade(one.replies, why=OWED, paid=e.Payment(one.by, one.may_cost))
         for one in speaking
         if one.replies or not alive(one.life)
     ]

@@ -321,10 +321,10 @@ def _tool_finished(turn: Turn, fact: e.ToolFinished) -> Turn:
     )
 
 
-INTERRUPTED = (
-    "Angelia was interrupted while it was spoken. That may have been paid for, so it is not done again by itself."
-)
+INTERRUPTED = "Angelia was interrupted while it was spoken."
 """What became of speech that an earlier process began, and did not end."""
+OWED = f"{INTERRUPTED} That may have been paid for, so it is not done again by itself."
+"""The same, where somebody is paid for it."""
 
 
 def _recorded(turn: Turn, fact: e.TranscriptAsked | e.Transcribed) -> Turn:
@@ -341,7 +341,7 @@ def _recorded(turn: Turn, fact: e.TranscriptAsked | e.Transcribed) -> Turn:
 def _speech(turn: Turn, fact: e.SpeechAsked | e.SpeechMade) -> Turn:
     if isinstance(fact, e.SpeechAsked):
         turn = replace(turn, speaking=(*turn.speaking, fact)) if fact.may_cost else turn
-        made = e.SpeechMade(fact.replies, why=INTERRUPTED)
+        made = e.SpeechMade(fact.replies, why=OWED if fact.may_cost else INTERRUPTED)
     else:
         ended = next((at for at, one in enumerate(turn.speaking) if one.replies == fact.replies), len(turn.speaking))
         turn = replace(turn, speaking=turn.speaking[:ended] + turn.speaking[ended + 1 :])
