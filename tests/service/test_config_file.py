@@ -1,5 +1,6 @@
 """Settings are changed in their file: looked through first, comments kept, whole or not at all."""
 
+import os
 import stat
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from angelia.models.catalog.vendor import Vendor
 from angelia.service.settings.config import Config, load
 from angelia.service.settings.config_file import ConfigFile
 from angelia.service.settings.private_file import write_private
+from tests import nursery
 
 COMMENTED = """\
 # mine
@@ -194,6 +196,18 @@ def test_a_write_that_fails_leaves_the_old_text_and_nothing_beside_it(tmp_path: 
     with pytest.raises(UnicodeEncodeError):
         write_private(tmp_path / "a", "new \ud800")
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("a", "old")]
+
+
+@pytest.mark.anyio
+async def test_what_a_killed_process_left_beside_it_goes_with_the_next_write(tmp_path: Path) -> None:
+    env = {**os.environ, "ANGELIA_HOME": str(tmp_path / "home")}
+    await nursery.run_killed_at("private.written:1", ["config", "set", "effort", "low"], env)
+    [left] = [one for one in (tmp_path / "home").iterdir() if one.name.startswith(".config.toml.")]
+    assert left.read_text() == 'effort = "low"\n'
+    (tmp_path / "home" / ".config.toml.original").write_text("mine")
+    ConfigFile(tmp_path / "home").set("limits.max_steps", "3")
+    assert sorted(one.name for one in (tmp_path / "home").glob("*config*")) == [".config.toml.original", "config.toml"]
+    assert (tmp_path / "home" / "config.toml").read_text() == "[limits]\nmax_steps = 3\n"
 
 
 def test_no_change_of_two_at_once_is_lost(tmp_path: Path) -> None:
