@@ -1,17 +1,22 @@
 """What a server asks in the middle of a call is the person's to answer, in both protocols; nobody answers for them."""
 
 import asyncio
+import os
+import signal
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from angelia.core.errors import StoreFull
 from angelia.policy.verdict import AnswerServer, OfServer, VisitForServer
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.testing.tools.harness import ToolHarness, text_of
 from angelia.tools.asking import NotAsked, PersonReply, Said, SaidNo
 from angelia.tools.mcp.call_person import CallPerson
-from angelia.tools.mcp.server import Site, given
+from angelia.tools.mcp.failures import ServerLost
+from angelia.tools.mcp.server import ServerProgram, Site, given
 from angelia.tools.mcp.tool import ServerTool
 from angelia.tools.port import JsonArguments
 from tests.mcp.asking_server import ADDRESS, Asking, Era, at_a_site
@@ -19,6 +24,7 @@ from tests.mcp.reached import only, reached
 
 pytestmark = pytest.mark.anyio
 
+PROGRAM = str(Path(__file__).with_name("asking_program.py"))
 ERAS: tuple[Era, ...] = ("old", "new")
 
 
@@ -136,3 +142,37 @@ async def test_a_person_may_take_longer_than_a_server_may_be_silent(tmp_path: Pa
     ):
         result = await only(servers).call("pay", {}, lambda _: None, person.reached)
     assert [block.text for block in result.content if block.type == "text"] == ["accept: None"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_question_of_a_server_that_has_gone_is_put_aside_and_its_call_is_lost(tmp_path: Path, era: Era) -> None:
+    asked, put_aside = asyncio.Event(), asyncio.Event()
+
+    async def ann(_: OfServer) -> PersonReply:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            put_aside.set()
+        raise AssertionError
+
+    number = tmp_path / "number"
+    program = ServerProgram((sys.executable, PROGRAM, era, str(number)), given({}))
+    async with asyncio.timeout(60), reached(tmp_path, program) as (servers, _):
+        person = CallPerson(ann, lambda _: None)
+        booking = asyncio.create_task(only(servers).call("book", {}, lambda _: None, person))
+        await asked.wait()
+        os.kill(int(number.read_text()), signal.SIGKILL)
+        with pytest.raises(ServerLost, match="went away while this ran"):
+            await booking
+        assert put_aside.is_set()
+
+
+async def test_what_asking_fails_with_is_no_fault_of_ours(tmp_path: Path) -> None:
+    async def ann(_: OfServer) -> PersonReply:
+        raise StoreFull("There is no room.")
+
+    person = CallPerson(ann, lambda _: None)
+    async with at_a_site(Asking().server, "new") as url, reached(tmp_path, Site(url, given({}))) as (servers, _):
+        with pytest.raises(StoreFull):
+            await only(servers).call("plant", {}, lambda _: None, person)

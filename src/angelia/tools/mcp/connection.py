@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from angelia.cancellation import cancel_and_wait
@@ -222,6 +223,10 @@ class McpConnection:
         ready = await self._usable()
         try:
             return await ask(ready)
+        except ExceptionGroup as failed:  # in a group of the library's: what asking a person came to
+            if not isinstance(leaf(failed), ServerLost):
+                raise leaf(failed) from None
+            raise ServerLost(await self._end_of(ready)) from None
         except ServerRefused as refused:
             if not refused.gone:
                 raise
@@ -284,7 +289,7 @@ class McpConnection:
                     share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
                     show(" ".join(part for part in (share, one_line(clean(message or ""), 200)) if part) + "\n")
 
-                return await call_tool(ready.client, named, arguments, heard, self._elicit)
+                return await call_tool(ready.client, named, arguments, heard, partial(self._elicit, ready.over))
         except TimeoutError:
             raise ServerLost(f"gave no sign for {self.server.seconds:g} s and was told to stop") from None
         except ServerRefused as refused:
@@ -299,12 +304,23 @@ class McpConnection:
                 raise ServerRefused(unwanted, gone=False) from None
             raise ServerLost(why) from None
 
-    async def _elicit(self, params: Any) -> Any:
+    async def _elicit(self, over: asyncio.Event, params: Any) -> Any:
         """Put what the server asks to the person, for the call that it asks in; before 2026-07-28 it does not say in
         which, and the last one counts. While a person is asked, nobody waits for the server.
+
+        Raises:
+            ServerLost: the connection is `over`, and nobody needs to answer any more.
         """
         with self._running.asking() as person:
-            return await self.asked_of(person, params)
+            asking = asyncio.create_task(self.asked_of(person, params))
+            gone = asyncio.create_task(over.wait())
+            try:
+                await asyncio.wait({asking, gone}, return_when=asyncio.FIRST_COMPLETED)
+                if over.is_set():
+                    raise ServerLost("went away")
+                return asking.result()
+            finally:
+                await cancel_and_wait(asking, gone)
 
     async def _log_in(self, address: str, redirect: str) -> Returned:
         """See `LogInAgain`: somebody logs in again who waits for a call, and nobody else is sent anywhere."""
@@ -364,7 +380,7 @@ class McpConnection:
         way = await way_to(self.server, self._transports, self._noticed, self._log_in)
         roots = await roots_of(self.server, self._transports)
         newest_first = isinstance(self.server.way, Site) and self.server.way.transport == "http"
-        hooks = module.Hooks(self._stale.set, over.set, roots, newest_first, self._elicit)
+        hooks = module.Hooks(self._stale.set, over.set, roots, newest_first, partial(self._elicit, over))
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(HELLO_S):
                 client = await stack.enter_async_context(module.talking(way, hooks))
