@@ -97,6 +97,10 @@ def test_a_body_that_is_no_text_is_still_a_failure() -> None:
             "",
             20_000,
         ),
+        ({"retry-after": "Thu, 01 Jan 2026 00:01:00 GMT", "date": "Thu, 01 Jan 2026 00:00:00 GMT"}, "", 60_000),
+        ({"retry-after": "Thu, 01 Jan 2015 00:01:00 GMT", "date": "Thu, 01 Jan 2015 00:00:00 GMT"}, "", 60_000),
+        ({"x-ratelimit-reset": "1420070405", "date": "Thu, 01 Jan 2015 00:00:00 GMT"}, "", 5000),
+        ({"retry-after": "2", "date": "some time"}, "", 2000),
         ({}, "", 0),
     ],
 )

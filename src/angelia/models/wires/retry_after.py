@@ -13,7 +13,8 @@ _ASKED = (
 
 
 def wait_of(headers: Mapping[str, str], text: str, now: float) -> int:
-    """Milliseconds to wait, 0 when nobody said. `now` is Unix seconds. What is said most precisely counts:
+    """Milliseconds to wait, 0 when nobody said. A moment is one of the server's clock: how far away it is tells the
+    `date` of the same answer, else `now`, our Unix seconds, which may be wrong. What is said most precisely counts:
 
     `retry-after-ms` (OpenAI, Azure), `retry-after` (RFC 9110, 10.2.3), Google's `retryDelay` and the sentences
     "try again in 9m38.016s", then the reset of the limit that is used up (`x-ratelimit-reset-*`,
@@ -22,6 +23,7 @@ def wait_of(headers: Mapping[str, str], text: str, now: float) -> int:
     >>> wait_of({"retry-after": "2"}, "", 0.0), wait_of({}, 'Please try again in 1m2.5s.', 0.0)
     (2000, 62500)
     """
+    now = _seconds(headers.get("date", "")) or now
     for found in (_number(headers.get("retry-after-ms", ""), 1.0), _after(headers.get("retry-after", ""), now)):
         if found:
             return found
@@ -44,13 +46,18 @@ def _after(text: str, now: float) -> int:
 
 
 def _moment(text: str, now: float) -> int:
-    """A moment as HTTP (RFC 9110) or RFC 3339 write it, as milliseconds from now."""
+    at = _seconds(text)
+    return max(round((at - now) * 1000), 0) if at else 0
+
+
+def _seconds(text: str) -> float:
+    """A moment as HTTP (RFC 9110) or RFC 3339 write it, in Unix seconds; 0 for none."""
     from datetime import datetime
     from email.utils import parsedate_to_datetime
 
     for parse in (parsedate_to_datetime, datetime.fromisoformat):
         try:
-            return max(round((parse(text).timestamp() - now) * 1000), 0)
+            return parse(text).timestamp()
         except (ValueError, IndexError, TypeError, OverflowError):
             continue
     return 0
