@@ -91,6 +91,25 @@ async def test_what_is_over_goes_by_its_door_is_told_before_and_has_a_receipt(tm
     await app.close()
 
 
+async def test_what_was_said_while_the_clock_was_behind_is_no_older_than_the_look_before(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home", RULES)
+    app = await home.open()
+    await app.transcript.append(ConversationId("first"), talk())
+    await app.upkeep.tidy()
+    home.now -= 400 * DAY_MS  # a machine without a battery
+    await app.transcript.append(ConversationId("late"), talk())
+    for days in (1, 2, 20):
+        home.now = BEGAN + days * DAY_MS
+        await app.upkeep.tidy()
+        assert "late" in await there(app)
+    assert {one.conversation for one in await app.retention.over(11 * DAY_MS)} == {"first", "late"}
+    for days in (32, 34):
+        home.now = BEGAN + days * DAY_MS
+        await app.upkeep.tidy()
+    assert await there(app) == set()
+    await app.close()
+
+
 async def test_without_a_rule_nothing_ever_goes(tmp_path: Path) -> None:
     home = Home(tmp_path / "home", "")
     app = await home.open()

@@ -1,7 +1,7 @@
 """For how long conversations are kept: which go by the settings, when, and why some stay that would."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -27,6 +27,10 @@ from angelia.store.tables.schedules import Schedules
 
 _KEPT = "kept-conversation:"
 _ERASED = "retention-erased:"
+_LOOKED = "retention-looked:"
+"""Before the place of the log's last entry at a look of the daily upkeep, under which its moment is remembered. What
+was said after a look is no older than that, whatever a clock that was behind by then has dated it.
+"""
 
 logger = logging.getLogger("angelia.service")
 
@@ -81,7 +85,9 @@ class Retention(Struct, frozen=True):
         schedules = await Schedules(self.db).visible(OWNER)
         going = [one.scheduled.into for one in schedules if one.state is not ScheduleState.ENDED]
         kept.update({one: "a schedule goes on in it" for one in going if one})
-        found = await self.db.read(partial(_used_before, settings=self.settings, latest=upto))
+        looks = [(int(key.removeprefix(_LOOKED)), int(at)) for key, at in await self.key_value.all(_LOOKED)]
+        past = [(place, at) for place, at in looks if at <= upto]
+        found = await self.db.read(partial(_used_before, settings=self.settings, latest=upto, looks=past))
         return [msgspec.structs.replace(one, stays=await self._why_stays(one, kept)) for one in found]
 
     async def erase_what_is_over(self, upto: int) -> list[ConversationId]:
@@ -99,6 +105,18 @@ class Retention(Struct, frozen=True):
         erased = [one.conversation for one in going if await self._erased(one)]
         await self._receipt(key, erased)
         return erased
+
+    async def looked(self, latest: int) -> None:
+        """Remember this look, and those before as long as they may tell something; not those of after `latest`."""
+        if not self.rules:
+            return
+        earliest = self.clock() - max(self.settings.days, *self.settings.doors.values(), 0) * DAY_MS
+        for key, at in await self.key_value.all(_LOOKED):
+            if not earliest <= int(at) <= latest:
+                await self.key_value.forget(key)
+        query = "SELECT coalesce(max(id), 0) FROM entries"
+        place = await self.db.read(lambda connection: connection.execute(query).fetchone()[0])
+        await self.key_value.put(f"{_LOOKED}{place}", str(self.clock()))
 
     async def keep(self, conversation: ConversationId) -> None:
         """Keep one, however long ago it was used."""
@@ -153,7 +171,9 @@ class Retention(Struct, frozen=True):
         return "work goes on behind it" if BackgroundWork().now(log) else ""
 
 
-def _used_before(connection: StoreConnection, settings: RetentionSettings, latest: int) -> list[Over]:
+def _used_before(
+    connection: StoreConnection, settings: RetentionSettings, latest: int, looks: Sequence[tuple[int, int]]
+) -> list[Over]:
     rows = connection.execute(
         "SELECT id, door, title, last_at, last_seq FROM conversations WHERE door <> 'parent'"  # noqa: S608 - fixed text
         f" AND door NOT IN {RECORDS} ORDER BY last_at",
@@ -163,7 +183,16 @@ def _used_before(connection: StoreConnection, settings: RetentionSettings, lates
         for own, door, title, last_at, last_seq in rows
         if (days := settings.doors.get(door, settings.days)) and last_at + days * DAY_MS <= latest
     ]
-    return sorted(found, key=lambda one: one.goes)
+    younger = (_no_older(connection, one, looks) for one in found)
+    return sorted((one for one in younger if one.goes <= latest), key=lambda one: one.goes)
+
+
+def _no_older(connection: StoreConnection, one: Over, looks: Sequence[tuple[int, int]]) -> Over:
+    """As it is over, if it was used after a look."""
+    query = "SELECT coalesce(max(id), 0) FROM entries WHERE conversation = ?"
+    (place,) = connection.execute(query, (one.conversation,)).fetchone()
+    used = max([one.last_at, *(at for before, at in looks if before < place)])
+    return msgspec.structs.replace(one, last_at=used, goes=one.goes + used - one.last_at)
 
 
 _STAYS: Mapping[str, str] = {

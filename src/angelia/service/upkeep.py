@@ -144,6 +144,7 @@ class Upkeep(Struct, frozen=True):
 
     async def _retain(self, look: DailyLook) -> None:
         await self.retention.erase_what_is_over(look.upto)
+        await self.retention.looked(look.latest)
 
     async def _let_go_of_screenshots(self, look: DailyLook) -> None:
         await self.screenshots.let_go(look.upto)
