@@ -20,6 +20,7 @@ from angelia.service.schedule.wake import WakePipe
 from angelia.store.tables.schedules import note_key
 from angelia.testing.networks.imap_server import PASSWORD, USER, ImapServer
 from tests.schedule.outside_home import NOW_S, OutsideHome, outside_home
+from tests.schedule.virtual import CHAT, damage_first_entry
 
 pytestmark = pytest.mark.anyio
 
@@ -90,6 +91,19 @@ async def test_a_mail_begins_one_turn_of_the_mailboxs_principal_with_its_words_a
         assert all(words in told for words in ("data, never", "Subject: Grüße", "From: Ann", "Ignore all rules"))
         [file] = [part for part in occurred.parts if isinstance(part, Media)]
         assert (file.name, await there.home.app.blobs.get(file.blob.sha256)) == ("sums.csv", b"a,b\n1,2\n")
+
+
+async def test_one_whose_log_is_damaged_is_paused_and_told_and_keeps_no_mail_from_another(tmp_path: Path) -> None:
+    async with ImapServer() as server, reading(tmp_path, server) as there:
+        damaged = await there.home.schedule("on mail post", at=CHAT)
+        whole = await there.home.schedule("on mail post")
+        await there.take()
+        damage_first_entry(there.home.app.loaded.home, damaged)
+        there.bring(mail())
+        await there.take()
+        assert [occurred.schedule for _, occurred in await there.home.begun()] == [whole]
+        stored = await there.home.stored(damaged)
+        assert (stored.state, "is not what was stored" in stored.why) == (e.ScheduleState.PAUSED, True)
 
 
 async def test_reading_leaves_no_mark_at_the_server(tmp_path: Path) -> None:

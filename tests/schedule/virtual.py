@@ -1,7 +1,9 @@
 """A home whose clock is set by the test, with any number of processes' worth of clockworks over its store."""
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from angelia.service.schedule.clockwork import Clockwork, ClockworkDeps, Looked
 from angelia.service.schedule.occurrences import upcoming
 from angelia.service.settings.config import Config, PersonSettings, ScheduleSettings
 from angelia.store.log.transcript import Transcript
-from angelia.store.sql.database import Database
+from angelia.store.sql.database import FILE, Database
 from angelia.store.tables.schedules import Occurrence, Schedules, StoredSchedule
 
 CHAT = e.Address("telegram", "7001")
@@ -163,3 +165,11 @@ class VirtualHome:
 
 def _within(said: e.Scheduled, first: int, last: int) -> Iterator[int]:
     return takewhile(lambda at: at <= last, upcoming(said.when, said.zone, said.since, first - 1))
+
+
+def damage_first_entry(home: Path, conversation: ConversationId) -> None:
+    """What a failing disk may do to the first entry of a log."""
+    with closing(sqlite3.connect(home / FILE)) as other:
+        other.execute("DROP TRIGGER entries_never_change")
+        other.execute("UPDATE entries SET at = at + 1 WHERE seq = 1 AND conversation = ?", (conversation,))
+        other.commit()

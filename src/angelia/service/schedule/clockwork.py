@@ -24,7 +24,7 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.counts import counted
 from angelia.core.crash import crash_point
-from angelia.core.errors import AngeliaError, NotFound, passes
+from angelia.core.errors import AngeliaError, CodecError, NotFound, StoreDamaged, passes
 from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation, steady_clock
 from angelia.core.text import one_line
 from angelia.core.timing import OneTime, Watched
@@ -133,8 +133,8 @@ class Clockwork:
             schedule = self._known[item[1]]
             try:
                 await self._due(schedule, now)
-            except NotFound as error:  # the conversation that it goes on with, or its own, was deleted
-                await self._pause(schedule, f"What it goes on with is gone: {error.what}")
+            except (NotFound, StoreDamaged, CodecError) as error:  # or it would keep those behind it from beginning
+                await self._pause(schedule, _why_never(error))
             except AngeliaError:  # the store is not to be had now: it is due still
                 heapq.heappush(self._heap, item)
                 raise
@@ -251,8 +251,8 @@ class Clockwork:
             try:
                 looked = looked or await self._looked(schedule, watch)
                 await self._note_look(schedule, due, watch, looked)
-            except NotFound as error:
-                await self._pause(schedule, f"What it goes on with is gone: {error.what}")
+            except (NotFound, StoreDamaged, CodecError) as error:
+                await self._pause(schedule, _why_never(error))
             except AngeliaError as error:  # the store is not to be had now
                 end_if_cancelled()
                 logger.warning("what a look at %s brought cannot be kept: %s", schedule.id, error)
@@ -313,6 +313,11 @@ class Clockwork:
         self._version = -1
         with suppress(NotFound):  # it was deleted itself
             await self._deps.transcript.append(schedule.id, pause_facts(schedule, why))
+
+
+def _why_never(error: NotFound | StoreDamaged | CodecError) -> str:
+    """The conversation that it goes on with, or its own, was deleted; or a log cannot be read."""
+    return f"What it goes on with is gone: {error.what}" if isinstance(error, NotFound) else f"It cannot begin: {error}"
 
 
 def pause_facts(schedule: StoredSchedule, why: str) -> list[e.AnyFact]:

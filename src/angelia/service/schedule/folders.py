@@ -20,7 +20,7 @@ from angelia.cancellation import cancel_and_wait, end_if_cancelled
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.counts import counted
-from angelia.core.errors import MissingPart, NotFound
+from angelia.core.errors import CodecError, MissingPart, NotFound, StoreDamaged
 from angelia.core.ids import ConversationId
 from angelia.core.principal import FOLDER, Principal
 from angelia.core.timing import OnChange
@@ -100,6 +100,8 @@ class Folders:
                 soonest = LONGEST_SLEEP_S
             except NotFound:  # it was deleted meanwhile
                 await self._services.key_value.forget(note_key(schedule.id))
+            except (StoreDamaged, CodecError):  # it is paused; the others begin
+                continue
         return soonest
 
     async def _wanted(self, name: str) -> list[StoredSchedule]:

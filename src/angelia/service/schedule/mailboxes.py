@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from angelia.cancellation import end_if_cancelled
 from angelia.core import entry as e
-from angelia.core.errors import AngeliaError, ConfigError, NotFound
+from angelia.core.errors import AngeliaError, CodecError, ConfigError, NotFound, StoreDamaged
 from angelia.core.ids import ConversationId
 from angelia.core.principal import MAIL, Principal
 from angelia.core.text import one_line
@@ -106,6 +106,8 @@ class Mailboxes:
                 held.append(await self._take_for(schedule, name, imap, selected))
             except NotFound:  # it was deleted meanwhile
                 await self._services.key_value.forget(note_key(schedule.id))
+            except (StoreDamaged, CodecError):  # it is paused; the others begin
+                continue
         return any(held)
 
     async def _take_for(self, schedule: StoredSchedule, name: str, imap: Imap, selected: Selected) -> bool:

@@ -14,11 +14,12 @@ from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.counts import counted
 from angelia.core.crash import crash_point
+from angelia.core.errors import CodecError, StoreDamaged
 from angelia.core.ids import Clock, delivery_id, short
 from angelia.core.principal import Principal
 from angelia.core.text import one_line
 from angelia.service.people.budgets import Budgets
-from angelia.service.schedule.clockwork import run_facts
+from angelia.service.schedule.clockwork import pause_facts, run_facts
 from angelia.service.schedule.day_caps import cap_reached
 from angelia.service.schedule.wake import wake_clock
 from angelia.service.schedule.when import shown
@@ -79,8 +80,14 @@ async def begin(services: OutsideServices, schedule: StoredSchedule, brought: Br
     Raises:
         StoreError: it is not committed.
         NotFound: the conversation that the schedule goes on with is gone.
+        StoreDamaged, CodecError: the schedule's log cannot be read; it is paused, and that is told.
     """
-    begun = await run_facts(services.transcript, schedule, 0, 0, key=f"{schedule.id}:{brought.key}")
+    try:
+        begun = await run_facts(services.transcript, schedule, 0, 0, key=f"{schedule.id}:{brought.key}")
+    except (StoreDamaged, CodecError) as error:
+        logger.warning("schedule %s is paused: %s", schedule.id, error)
+        await services.transcript.append(schedule.id, pause_facts(schedule, f"It cannot begin: {error}"))
+        raise
     occurred = begun.facts[-1]
     assert isinstance(occurred, e.Occurred)
     head = f"[{brought.what} at {shown(services.clock(), schedule.scheduled.zone)}."
