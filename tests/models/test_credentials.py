@@ -1,11 +1,13 @@
 """Keys come from the environment, a command or a private file, and are never shown."""
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
 from angelia.core.errors import ConfigError
+from angelia.models.catalog import credentials
 from angelia.models.catalog.credentials import Keyring, KeySource
 from angelia.models.catalog.vendors import vendor
 from angelia.models.port import Credential
@@ -64,6 +66,23 @@ async def test_a_file_without_a_key_is_an_error_that_names_it(content: str | Non
 async def test_a_command_that_gives_no_key_is_an_error(command: str) -> None:
     with pytest.raises(ConfigError, match="key command of openai"):
         await Keyring({"openai": [KeySource(command=command)]}, {}).pool(OPENAI)
+
+
+async def test_the_key_is_had_though_what_the_command_left_goes_on(tmp_path: Path) -> None:
+    os.mkfifo(fifo := tmp_path / "fifo")
+    pool = await Keyring({"openai": [KeySource(command=f"cat {fifo} & echo the-key")]}, {}).pool(OPENAI)
+    assert [one.secret for one in pool] == ["the-key"]
+    await asyncio.to_thread(fifo.write_text, "")  # it is still there, and ends now
+
+
+async def test_a_command_that_hangs_in_what_it_began_is_waited_for_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(credentials, "COMMAND_SECONDS", 0.2)
+    os.mkfifo(fifo := tmp_path / "fifo")
+    with pytest.raises(ConfigError, match="gave no answer within"):
+        await Keyring({"openai": [KeySource(command=f"cat {fifo} & wait")]}, {}).pool(OPENAI)
+    await asyncio.to_thread(fifo.write_text, "")
 
 
 async def test_a_command_runs_once_and_again_when_its_key_was_rejected(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from msgspec import Struct
 
@@ -14,6 +15,9 @@ from angelia.models.port import Credential
 
 COMMAND_SECONDS = 120.0
 """How long a key command may take: it may have to ask a person for a passphrase."""
+
+_MOST = 65_536
+"""Bytes of what a command prints that are kept: its first line is the key."""
 
 NO_KEY = Credential("no key", "")
 """What a server on one's own machine is asked with."""
@@ -141,21 +145,55 @@ async def key_from_command(vendor: str, command: str) -> Credential:
     Raises:
         ConfigError: it failed, printed nothing, or gave no answer in time.
     """
-    nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_shell(
-        command, stdin=nothing, stdout=pipe, stderr=pipe, cwd=persons_home()
-    )
-    try:
-        async with asyncio.timeout(COMMAND_SECONDS):
-            output, complaint = await process.communicate()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-        raise ConfigError(f"The key command of {vendor} gave no answer within {COMMAND_SECONDS:g} seconds.") from None
+    with _Said() as said, _Said() as complained:
+        process = await asyncio.create_subprocess_shell(
+            command, stdin=asyncio.subprocess.DEVNULL, stdout=said.theirs, stderr=complained.theirs, cwd=persons_home()
+        )
+        try:
+            async with asyncio.timeout(COMMAND_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            what = f"The key command of {vendor} gave no answer within {COMMAND_SECONDS:g} seconds."
+            raise ConfigError(what) from None
+        finally:
+            if process.returncode is None:  # what it began is of our own session, where it may ask for a passphrase
+                process.kill()
+                await process.wait()
+        output, complaint = said.so_far(), complained.so_far()
     key = output.decode(errors="replace").partition("\n")[0].strip()
     if process.returncode or not key:
         came = f"failed with code {process.returncode}" if process.returncode else "printed nothing"
-        said = complaint.decode(errors="replace").strip().partition("\n")[0][:200]
+        why = complaint.decode(errors="replace").strip().partition("\n")[0][:200]
         then = "Run it by hand and look at its first line; that is the key."
-        raise ConfigError(f"The key command of {vendor} {came}.", said, then)
+        raise ConfigError(f"The key command of {vendor} {came}.", why, then)
     return Credential("key command", key)
+
+
+class _Said:
+    """A pipe, read as it is written to. Its end is not waited for: what a command left behind may hold it for ever."""
+
+    def __enter__(self) -> Self:
+        self._read, self.theirs = os.pipe()
+        self._found = b""
+        os.set_blocking(self._read, False)
+        asyncio.get_running_loop().add_reader(self._read, self._take)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        asyncio.get_running_loop().remove_reader(self._read)
+        os.close(self._read)
+        os.close(self.theirs)
+
+    def so_far(self) -> bytes:
+        """What was written until now, as far as it is kept."""
+        while len(self._found) < _MOST and self._take():
+            pass
+        return self._found
+
+    def _take(self) -> bool:
+        """Whether there was more."""
+        try:
+            self._found = (self._found + os.read(self._read, _MOST))[:_MOST]
+        except BlockingIOError:
+            return False
+        return True
