@@ -14,6 +14,7 @@ from angelia.core.ids import CallId, ConversationId, wall_clock
 from angelia.core.principal import OWNER
 from angelia.faces.web.access.logins import Logins
 from angelia.faces.web.conversations.uploads import Uploads
+from angelia.sandboxes.workspace import copies_folder, snapshots_folder
 from angelia.service.app import App
 from angelia.service.settings.config import load
 from tests.service.test_clock_set_right import brought
@@ -55,6 +56,9 @@ class Kept:
         await app.handed_out.keep(ConversationId("handed out"), session.unspoken)
         app.blobs.set_aside((await app.blobs.put(b"swept")).sha256)
         keep(app.undo, self._work, "notes.txt")
+        for folder in (copies_folder, snapshots_folder):
+            (folder(app.loaded.home) / TALK).mkdir(parents=True)
+        app.copies.leave(TALK)
         await app.upkeep.tidy()
         self.brought = await brought(self.uploads)
         self.login = await self.logins.begin("password")
@@ -76,6 +80,7 @@ class Kept:
             "the id that was handed out": await app.handed_out.of(ConversationId("handed out")) is not None,
             "the file that was brought": bool(await app.key_value.get(f"web-upload:{self.brought}")),
             "a login": bool(await app.key_value.get(f"web-login:{sha256(self.login.encode()).hexdigest()}")),
+            "a helper's copy": (copies_folder(app.loaded.home) / TALK).exists(),
             "what was swept": bool(await app.blobs.trash()),
             "what can be taken back": bool(app.undo.steps("c")),
         }

@@ -325,9 +325,9 @@ class App:
 
         return PersonExport(self.loaded.home, self.db, self.transcript, self.blobs, self.secrets, self.clock)
 
-    async def _tidy_copies(self) -> None:
+    async def _tidy_copies(self, upto: float = 0.0) -> None:
         if snapshots_folder(self.loaded.home).is_dir():
-            await self.copies.tidied(self.transcript)
+            await self.copies.tidied(self.transcript, upto)
         await tidy_earlier_folders(self.loaded.home)
 
     @cached_property

@@ -87,7 +87,7 @@ class Upkeep(Struct, frozen=True):
     undo: UndoStore
     handed_out: HandedOut
     places: SandboxPlaces
-    tidy_copies: Callable[[], Awaitable[None]]
+    tidy_copies: Callable[[float], Awaitable[None]]
     screenshots: Screenshots
     retention: Retention
 
@@ -125,7 +125,7 @@ class Upkeep(Struct, frozen=True):
         await asyncio.to_thread(self.undo.prune, look.upto_s)
         await self.places.tidied()
         await asyncio.to_thread(_sweep_temporary)
-        await self.tidy_copies()
+        await self.tidy_copies(look.upto_s)
 
     async def keep_tidy(self) -> None:
         """Until this is cancelled, `tidy` whenever a day has passed, and let go of screenshots once an hour; for a

@@ -9,7 +9,6 @@ removed.
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -161,10 +160,12 @@ class WorkspaceCopies:
             return ChangedFile(one.path, f"{_how(one)}, not kept by itself: {error.what}")
         return ChangedFile(one.path, _how(one), kept)
 
-    async def remove(self, child: ConversationId) -> None:
-        """Let a copy go; nothing happens where there is none, or where it was left."""
+    async def remove(self, child: ConversationId, upto: float = 0.0) -> None:
+        """Let a copy go; nothing happens where there is none, or where it was left, unless that was days before a
+        moment (Unix seconds).
+        """
         at, kept = self.folder(child), self._kept / child
-        if (exists(at) or exists(kept)) and not _is_left(kept / _LEFT):
+        if (exists(at) or exists(kept)) and not _is_left(kept / _LEFT, upto):
             for tree in (at, at.with_suffix(".part"), kept):
                 await asyncio.to_thread(remove_tree, tree)
 
@@ -173,13 +174,15 @@ class WorkspaceCopies:
         (self._kept / child / _LEFT).touch()
         return str(self.folder(child))
 
-    async def tidied(self, transcript: Transcript) -> None:
-        """Remove whatever belongs to no child that works: what a killed life left, and what was deleted."""
+    async def tidied(self, transcript: Transcript, upto: float) -> None:
+        """Remove whatever belongs to no child that works: what a killed life left, what was deleted, and what was left
+        days before a moment (Unix seconds).
+        """
         found = {path.stem for folder in (self._work, self._kept) if is_folder(folder) for path in folder.iterdir()}
         for name in found:
             child = ConversationId(name)
             if await _is_over(transcript, child):
-                await self.remove(child)
+                await self.remove(child, upto)
 
 
 async def _is_over(transcript: Transcript, child: ConversationId) -> bool:
@@ -191,9 +194,9 @@ async def _is_over(transcript: Transcript, child: ConversationId) -> bool:
         return True
 
 
-def _is_left(marker: Path) -> bool:
+def _is_left(marker: Path, upto: float) -> bool:
     try:
-        return time.time() - marker.stat().st_mtime < _LEFT_S
+        return upto - marker.stat().st_mtime < _LEFT_S
     except FileNotFoundError:
         return False
 
