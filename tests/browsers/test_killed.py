@@ -1,7 +1,9 @@
 """Killed at every point of opening, acting and handing over: nothing runs on, and what is resumed tells the truth."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from msgspec import Struct
@@ -42,11 +44,20 @@ class Left(Struct, frozen=True):
     visits: int
 
 
-def placed(folder: Path, server: ModelServer) -> Place:
-    """A place whose temporary files lie in a folder of its own, which its browser's command line names."""
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder of a test's own for temporary files, which its browser's command line names. Where we are root, that is
+    begun as somebody else, who comes through no folder of pytest's.
+    """
+    with TemporaryDirectory(prefix="angelia-killed-") as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder)
+
+
+def placed(folder: Path, temporary: Path, server: ModelServer) -> Place:
+    """A place whose temporary files lie there."""
     place = Place(folder, server, sets=SETS)
-    (folder / "tmp").mkdir()
-    place.env["TMPDIR"] = str(folder / "tmp")
+    place.env["TMPDIR"] = str(temporary)
     return place
 
 
@@ -89,15 +100,15 @@ async def gone(folder: Path) -> None:
             await wait(None, 0.01)
 
 
-async def killed(folder: Path, site: Site, point: str) -> Left:
+async def killed(folder: Path, temporary: Path, site: Site, point: str) -> Left:
     """Live up to there, and go on."""
     async with shop(site) as server:
-        place = placed(folder, server)
+        place = placed(folder, temporary, server)
         await place.ask("Order it.", at=point, entry=APPROVING)
-        await gone(folder / "tmp")
+        await gone(temporary)
         log = await place.entries()
         again = await place.ask(*(["--continue"] if log else ["Order it."]), entry=APPROVING)
-        await gone(folder / "tmp")
+        await gone(temporary)
         assert not await place.problems()
         assert (again.status, again.stdout) == (0, f"{ANSWER}\n"), again.stderr
         orders, visits = (sum(line.startswith(one) for line in site.asked) for one in ("POST /ordered ", "GET / "))
@@ -130,9 +141,9 @@ def broken(left: Left) -> list[str]:
     return said
 
 
-async def test_a_whole_life_passes_these_points_and_no_others(site: Site, tmp_path: Path) -> None:
+async def test_a_whole_life_passes_these_points_and_no_others(site: Site, tmp_path: Path, temporary: Path) -> None:
     async with shop(site) as server:
-        whole = await placed(tmp_path, server).ask("Order it.", entry=APPROVING)
+        whole = await placed(tmp_path, temporary, server).ask("Order it.", entry=APPROVING)
     assert (whole.status, whole.stdout) == (0, f"{ANSWER}\n"), whole.stderr
     assert [point for point in whole.passed if point.startswith(("browser.", "page."))] == [
         f"{one}:1" for one in POINTS
@@ -142,6 +153,6 @@ async def test_a_whole_life_passes_these_points_and_no_others(site: Site, tmp_pa
 @pytest.mark.soak(every=3)
 @pytest.mark.parametrize("point", POINTS)
 async def test_killed_there_nothing_runs_on_and_what_is_resumed_tells_the_truth(
-    site: Site, tmp_path: Path, point: str
+    site: Site, tmp_path: Path, temporary: Path, point: str
 ) -> None:
-    assert not broken(await killed(tmp_path, site, f"{point}:1"))
+    assert not broken(await killed(tmp_path, temporary, site, f"{point}:1"))
