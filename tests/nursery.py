@@ -37,9 +37,11 @@ from msgspec import Struct
 
 from angelia.core.crash import on_crash_point
 from angelia.faces.web.page_files import own_page_files
+from angelia.models.wires.failures import of_response
 from angelia.policy.secret_paths import decides_what_runs, secret_kind
 from angelia.sandboxes.local.confinement import bubblewrap_program
 from angelia.sandboxes.undo.supervision import can_watch
+from angelia.service.settings.config import load
 from angelia.testing import crash
 from angelia.testing.crash import ANGELIA, Recorder, Run
 from angelia.tools.discovery import default_registry
@@ -67,6 +69,16 @@ WARM = (
     *("angelia.service.secrets.browser_profiles", "angelia.models.local.runtime", "angelia.faces.cli.weights"),
     *(f"angelia.faces.cli.chat.{name}" for name in ("commands", "drawn_rows", "frame_output", "live_rows", "prompt")),
     *("prompt_toolkit.input.vt100", "prompt_toolkit.key_binding.bindings.search", "angelia.faces.cli.web"),
+    *("angelia.store.sql.upkeep", "angelia.service.people.copies", "angelia.store.log.erase"),
+    *("angelia.faces.cli.completion", "angelia.faces.cli.history", "angelia.engine.questions_meanwhile"),
+    *("angelia.sandboxes.undo.call_sandbox", "angelia.sandboxes.local.bubblewrap", "angelia.sandboxes.local.command"),
+    *("angelia.service.settings.config_file", "angelia.service.settings.faults", "angelia.sandboxes.local.git_guard"),
+    *("angelia.service.backups.backup", "angelia.service.backups.restore", "angelia.faces.cli.backup"),
+    *("angelia.faces.cli.doctor", "angelia.faces.cli.channels", "angelia.faces.cli.show", "angelia.faces.cli.mcp"),
+    *(
+        f"angelia.faces.cli.checkup.{name}"
+        for name in ("browser", "page", "presets", "search_paths", "servers", "model")
+    ),
     *("PIL.PngImagePlugin", "pypdfium2", "markdown_it", "rich.console", "pygments.lexers.python"),
     *("tree_sitter", "tree_sitter_bash", "prompt_toolkit"),
     *("httpx2", "angelia.http.transport", "concurrent.futures.thread", "tomllib", "sqlite3", "zoneinfo"),
@@ -341,6 +353,8 @@ def _work_out_what_is_kept() -> None:
     own_page_files()  # 0.1 s
     copy_empty_logs()  # 10 ms
     default_registry().specs()  # 20 ms: what packages offer, and schemas
+    of_response(400, {}, b"", 0.0)  # 5 ms: phrases of refusals
+    load(Path("/nowhere"), {})  # what settings look like
     for path in (".ssh/id", ".bashrc", "a.py"):  # 20 ms: patterns
         secret_kind(path)
         decides_what_runs(path)
