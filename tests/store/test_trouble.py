@@ -1,11 +1,15 @@
 """Full disks, homes that cannot be written, files that are not ours: a clear sentence, and nothing acknowledged."""
 
 import asyncio
+import errno
 import itertools
+import os
 import shlex
 import shutil
 import sqlite3
+import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -72,6 +76,21 @@ def test_an_error_of_the_disk_is_neither_damage_nor_said_to_have_written_nothing
     assert f"The disk that holds {home} reports an error: disk I/O error." in str(told)
     assert "may or may not be there" in str(told)
     assert "malformed" not in str(told)
+
+
+def test_a_quota_that_is_used_up_is_said_though_sqlite_keeps_it_to_itself(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def over(**_: object) -> NoReturn:
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    home.mkdir()
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    monkeypatch.setattr(tempfile, "TemporaryFile", over)  # as the system says it to any write there
+    told = of_sqlite(error, home)
+    assert type(told) is StoreFull
+    assert f"Your share of the disk that holds {home} is used up" in str(told)
 
 
 @pytest.mark.real("bwrap")

@@ -20,7 +20,6 @@ database, into its index, and later into the database itself; several conversati
 
 _IN_VAIN = "An answer that cannot be stored would be paid for in vain, so no model was asked."
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
 _READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -75,6 +74,8 @@ def of_sqlite(error: sqlite3.Error, home: Path, holders: tuple[str, ...] = ()) -
                 return full(home)
             if size_limit() < _largest(home) + 2 * _NEARLY_NOTHING:
                 return limited(home)
+            if (refused := _refused(home)) is not None:  # SQLite keeps to itself what the system said
+                return of_os(refused, home)
             return StoreError(
                 f"The disk that holds {home} reports an error: {error}.",
                 then="What was being stored is not acknowledged, and may or may not be there. Look at the disk.",
@@ -90,8 +91,10 @@ def damaging(error: sqlite3.Error) -> bool:
 
 def of_os(error: OSError, home: Path) -> StoreError:
     """The error to raise when a file in the home cannot be read or written."""
-    if error.errno in _FULL:
+    if error.errno == errno.ENOSPC:
         return full(home)
+    if error.errno == errno.EDQUOT:
+        return over_quota(home)
     if error.errno == errno.EFBIG:
         return limited(home)
     if error.errno in _READ_ONLY:
@@ -139,6 +142,28 @@ def require_space(home: Path) -> None:
             why=_IN_VAIN,
             then="Everything stored before is safe. Free some space and try again.",
         )
+
+
+def over_quota(home: Path) -> StoreFull:
+    """What we may store is used up; the disk may have room."""
+    return StoreFull(
+        f"Your share of the disk that holds {home} is used up ({free_bytes(home) / 1e6:.1f} MB of the disk are free).",
+        why="There is a quota on what you may store there.",
+        then="What was being stored was not accepted; everything stored before is safe. Free some space (`quota -s`"
+        " tells how much) and try again.",
+    )
+
+
+def _refused(home: Path) -> OSError | None:
+    """What the system says to a small file in the home; None if it takes it."""
+    import tempfile  # where a disk fails alone
+
+    try:
+        with tempfile.TemporaryFile(dir=home) as file:
+            file.write(bytes(_NEARLY_NOTHING))
+    except OSError as error:
+        return error
+    return None
 
 
 def limited(home: Path) -> StoreFull:
