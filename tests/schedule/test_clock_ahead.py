@@ -66,8 +66,10 @@ async def test_one_that_was_made_then_has_to_be_made_anew(tmp_path: Path) -> Non
         home.now += 400 * DAY_S
         name = await home.schedule("every hour")
         home.now -= 400 * DAY_S
-        assert "resume" not in await _next(home)
-        with pytest.raises(BadInput, match="is active, not paused"):
+        assert "since it was made while a clock was ahead; remove it, and make it anew" in await _next(home)
+        ((state, why),) = [(one["state"], one["why"]) for one in await WaitingRoutes(home.app).schedules()]
+        assert (state, "make it anew" in str(why)) == ("waiting", True)
+        with pytest.raises(BadInput, match="was made while a clock was ahead"):
             await home.app.schedule_service.resume(await home.stored(name), OWNER)
 
 
@@ -91,6 +93,19 @@ async def test_that_it_waits_for_the_time_of_a_clock_that_was_ahead_is_told_once
     (words,) = await told(virtual, name)
     assert f"angelia schedule resume {name[-8:]}" in words
     assert "while a clock was ahead" in words
+
+
+async def test_one_that_was_made_then_is_told_too(virtual: VirtualHome) -> None:
+    right, steady = virtual.now, [0]
+    virtual.now += 400 * DAY_MS
+    name = await virtual.add(Cron("0 8 * * *"))
+    virtual.now = right
+    clockwork = virtual.clockwork(steady=lambda: steady[0])
+    for _ in range(3):
+        await virtual.look(clockwork)
+        steady[0] += LASTS_MS
+    (words,) = await told(virtual, name)
+    assert "it was made while a clock was ahead. Remove it, and make it anew." in words
 
 
 async def test_a_machine_whose_clock_is_behind_as_it_starts_tells_nothing(virtual: VirtualHome) -> None:

@@ -79,7 +79,7 @@ async def described(service: ScheduleService, outbox: Outbox, schedule: StoredSc
     said = schedule.scheduled
     first = await service.transcript.opening(schedule.id)
     times = upcoming(said.when, said.zone, said.since, schedule.upto)
-    ahead = schedule.was_ahead(service.clock())
+    ahead = schedule.was_ahead(service.clock()) or schedule.made_ahead(service.clock())
     coming = [shown(at, said.zone) for at, _ in zip(times, range(3), strict=False)]
     rows = [
         ("id", schedule.id),

@@ -164,6 +164,8 @@ class ScheduleService(Struct, frozen=True):
         if schedule.was_ahead(self.clock()) and following(said.when, said.zone, said.since, self.clock()):
             mend = f"`angelia schedule resume {short(schedule.id)}` goes on from now"
             return f"{coming}, since a clock was ahead; {mend}"
+        if due and schedule.made_ahead(self.clock()):
+            return f"{coming}, since it was made while a clock was ahead; remove it, and make it anew"
         return coming
 
     async def pause(self, schedule: StoredSchedule, by: Principal) -> str:
@@ -183,6 +185,12 @@ class ScheduleService(Struct, frozen=True):
         Raises:
             BadInput: it is not paused, nor does it wait for such a clock's time.
         """
+        if schedule.made_ahead(self.clock()):
+            raise BadInput(
+                f"The schedule {short(schedule.id)} was made while a clock was ahead.",
+                "Its times count from then.",
+                "Remove it, and make it anew.",
+            )
         if not schedule.was_ahead(self.clock()):
             self._must_be(schedule, e.ScheduleState.PAUSED)
         said, now = schedule.scheduled, self.clock()

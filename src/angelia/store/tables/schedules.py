@@ -43,6 +43,10 @@ class StoredSchedule(Struct, frozen=True):
         since = self.scheduled.since
         return self.state is ScheduleState.ACTIVE and self.upto > now + _STEP_MS and since <= now
 
+    def made_ahead(self, now: int) -> bool:
+        """Whether it goes on, and was made at a time that is still to come: its times count from there."""
+        return self.state is ScheduleState.ACTIVE and self.scheduled.since > now + _STEP_MS
+
 
 class Occurrence(Struct, frozen=True):
     """What became of the occurrences from `due` to `last`, Unix milliseconds, which are `count`.

@@ -11,6 +11,7 @@ from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, json_res
 from angelia.faces.web.asgi.routes import Route
 from angelia.faces.web.conversations.entry_view import View, question_view, where_view
 from angelia.service.receipts import DOUBTFUL
+from angelia.service.schedule.ahead import waits
 from angelia.store.tables.schedules import StoredSchedule
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class WaitingRoutes:
         """Those that have stopped, or wait for the time of a clock that was ahead."""
         planned = await self._app.schedules.visible(OWNER)
         stopped = [schedule_view(one, "") for one in planned if one.why and one.state is not e.ScheduleState.ACTIVE]
-        return stopped + [self._ahead(one) for one in planned if one.was_ahead(self._app.clock())]
+        return stopped + [self._ahead(one) for one in planned if waits(one, self._app.clock())]
 
     def _ahead(self, one: StoredSchedule) -> View:
         """A schedule that goes on, though not before the time of a clock that was ahead."""
