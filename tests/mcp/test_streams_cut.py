@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.subscriptions import ToolsListChanged
 
-from angelia.tools.mcp import reopening
+from angelia.tools.mcp import answer_size, reopening
 from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.connection_state import Ready
 from angelia.tools.mcp.server import Site, given
@@ -169,6 +169,30 @@ async def test_a_site_that_numbers_its_events_is_asked_for_those_that_were_misse
     async with at_a_site(Bed().server, "old", before) as url, reached(tmp_path, Site(url, given({}))):
         await until(lambda: len(asked) > 2)
     assert asked[:3] == [b"", b"e1", b"e2"]
+
+
+async def test_what_is_too_large_on_a_numbered_stream_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_size, "MOST_ANSWER", 10_000)
+    asked: list[bytes] = []
+
+    def before(app: Any) -> Any:
+        async def overlong(scope: Any, receive: Any, send: Any) -> None:
+            if scope.get("method") != "GET":
+                await app(scope, receive, send)
+                return
+            asked.append(dict(scope["headers"]).get(b"last-event-id", b""))
+            head = [(b"content-type", b"text/event-stream")]
+            body = b"id: e1\ndata: \n\nid: e2\ndata: " + b"x" * 20_000 + b"\n\n"
+            await send({"type": "http.response.start", "status": 200, "headers": head})
+            await send({"type": "http.response.body", "body": body})
+
+        return overlong
+
+    async with at_a_site(Bed().server, "old", before) as url, reached(tmp_path, Site(url, given({}))):
+        await until(lambda: len(asked) > 1)
+    assert asked[:2] == [b"", b""]
 
 
 async def test_pauses_grow_until_something_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:

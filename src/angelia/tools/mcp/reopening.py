@@ -10,10 +10,12 @@ HELD_S = 600.0
 
 
 class Reopening:
-    """The pauses of one stream. `opened` and `heard` are called when it stands, and when it brings something."""
+    """The pauses of one stream. `opened` and `heard` are called when it stands, and when it brings something; `tries`
+    counts the pauses since.
+    """
 
     def __init__(self) -> None:
-        self._failures = 0
+        self.tries = 0
         self._since = time.monotonic()
 
     def opened(self) -> None:
@@ -22,13 +24,13 @@ class Reopening:
 
     def heard(self) -> None:
         """It has brought something."""
-        self._failures = 0
+        self.tries = 0
 
     def pause(self) -> float:
         """Seconds to wait now that it was cut, or could not be opened."""
         if time.monotonic() - self._since > HELD_S:
-            self._failures = 0
-        pause = PAUSES[min(self._failures, len(PAUSES) - 1)]
-        self._failures += 1
+            self.tries = 0
+        pause = PAUSES[min(self.tries, len(PAUSES) - 1)]
+        self.tries += 1
         self._since = time.monotonic()
         return pause

@@ -1,4 +1,4 @@
-"""What a site of streamable HTTP answers, before the library reads it: held to a bound, and its own stream kept.
+"""What a site of streamable HTTP answers, before the library reads it: held to a bound, and its streams kept.
 
 The library reads an answer in JSON however large it is, and one that breaks off ends the connection with every other
 call. Here it is read by us, and what is not whole becomes an error of the request that it was for.
@@ -10,7 +10,7 @@ import httpx2
 import mcp_types as types
 
 from angelia.tools.mcp import answer_size
-from angelia.tools.mcp.kept_stream import LAST_EVENT, KeptStream
+from angelia.tools.mcp.kept_stream import LAST_EVENT, KeptAnswer, KeptStream
 from angelia.tools.mcp.library_errors import BROKEN_OFF
 from angelia.tools.mcp.sse_events import is_stream
 from angelia.tools.mcp.standalone_stream import SESSION
@@ -39,18 +39,17 @@ class SiteAnswers(httpx2.AsyncBaseTransport):
             return lost
         if not is_stream(response):
             return await self._read(request, response)
-        unbidden = request.method == "GET" and SESSION in request.headers and LAST_EVENT not in request.headers
-        if response.status_code != 200 or not unbidden:
+        if response.status_code != 200 or SESSION not in request.headers or LAST_EVENT in request.headers:
             return response
 
         async def reopen(last: str) -> httpx2.Response:
+            headers = {name: value for name, value in request.headers.items() if name not in _OF_THE_MESSAGE}
             since = {LAST_EVENT: last} if last else {}
-            again = httpx2.Request("GET", request.url, headers={**request.headers, **since})
-            return await self._own.send(again, stream=True)
+            return await self._own.send(httpx2.Request("GET", request.url, headers=headers | since), stream=True)
 
-        return httpx2.Response(
-            200, headers=_of_the_whole(response), stream=KeptStream(response, reopen, self._missed), request=request
-        )
+        unbidden = request.method == "GET"
+        kept = KeptStream(response, reopen, self._missed) if unbidden else KeptAnswer(response, reopen)
+        return httpx2.Response(200, headers=_of_the_whole(response), stream=kept, request=request)
 
     async def _read(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         try:
@@ -65,6 +64,9 @@ class SiteAnswers(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close every connection."""
         await self._own.aclose()
+
+
+_OF_THE_MESSAGE = ("content-length", "content-type", "transfer-encoding")
 
 
 def _of_the_whole(response: httpx2.Response) -> list[tuple[str, str]]:
