@@ -111,11 +111,11 @@ async def test_what_was_permitted_for_a_time_is_permitted_no_longer(home: Home, 
     told: list[str] = []
     for day in dict.fromkeys((0, 1, later)):
         home.now = RIGHT + day * DAY_MS
+        assert await Grants(app.db).list(OWNER) == []
         told += await app.upkeep.tidy()
         if day < later:
             await logins.new_code()
             await pairings.ask(Principal("chat", "ben"), "Ben")
-    assert await Grants(app.db).list(OWNER) == []
     assert not await logins.known(token)
     assert isinstance(code, str)
     with pytest.raises(NotFound, match="Nobody waits"):
