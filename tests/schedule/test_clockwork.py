@@ -25,7 +25,7 @@ from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
 from angelia.store.tables.schedules import Schedules, StoredSchedule
 from tests.examples import TIMES
-from tests.schedule.virtual import CHAT, VirtualHome, damage_first_entry
+from tests.schedule.virtual import CHAT, VirtualHome, damage_first_entry, damage_words
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 START = milliseconds(datetime(2025, 1, 1, tzinfo=UTC))
@@ -389,6 +389,20 @@ async def test_one_whose_log_is_damaged_is_paused_and_told_and_keeps_no_other_fr
         if isinstance(fact := entry.fact, e.DeliveryQueued)
     ]
     assert [fact.address for fact in told] == [CHAT]
+
+
+async def test_one_that_cannot_be_read_stands_still_says_why_and_keeps_no_other_from_beginning(
+    home: VirtualHome, tmp_path: Path
+) -> None:
+    damaged, whole = await home.add(Cron("0 8 * * *")), await home.add(Cron("0 8 * * *"))
+    damage_words(tmp_path / "home", damaged)
+    home.now += 8 * HOUR
+    await home.look(home.clockwork())
+    assert [one.schedule for one in await home.schedules.ended(10)] == [whole]
+    listed = {one.id: one for one in await home.schedules.visible(OWNER)}
+    assert listed[damaged].state is e.ScheduleState.PAUSED
+    assert listed[damaged].why.startswith("It cannot be read")
+    assert listed[whole].scheduled.text == "Look."
 
 
 async def test_what_has_ended_or_is_paused_begins_nothing_more(home: VirtualHome) -> None:

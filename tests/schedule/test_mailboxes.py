@@ -20,7 +20,7 @@ from angelia.service.schedule.wake import WakePipe
 from angelia.store.tables.schedules import note_key
 from angelia.testing.networks.imap_server import PASSWORD, USER, ImapServer
 from tests.schedule.outside_home import NOW_S, OutsideHome, outside_home
-from tests.schedule.virtual import CHAT, damage_first_entry
+from tests.schedule.virtual import CHAT, damage_first_entry, damage_words
 
 pytestmark = pytest.mark.anyio
 
@@ -104,6 +104,16 @@ async def test_one_whose_log_is_damaged_is_paused_and_told_and_keeps_no_mail_fro
         assert [occurred.schedule for _, occurred in await there.home.begun()] == [whole]
         stored = await there.home.stored(damaged)
         assert (stored.state, "is not what was stored" in stored.why) == (e.ScheduleState.PAUSED, True)
+
+
+async def test_one_that_cannot_be_read_is_not_gone_on_with_and_can_be_ended(tmp_path: Path) -> None:
+    async with ImapServer() as server, reading(tmp_path, server) as there:
+        name = await there.home.schedule("on mail post")
+        damage_words(there.home.app.loaded.home, name)
+        with pytest.raises(BadInput, match=r"cannot go on\. It cannot be read"):
+            await there.home.app.schedule_service.resume(await there.home.stored(name), OWNER)
+        await there.home.app.schedule_service.remove(await there.home.stored(name), OWNER)
+        assert await there.home.app.schedules.visible(OWNER) == []
 
 
 async def test_reading_leaves_no_mark_at_the_server(tmp_path: Path) -> None:

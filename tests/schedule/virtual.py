@@ -169,7 +169,16 @@ def _within(said: e.Scheduled, first: int, last: int) -> Iterator[int]:
 
 def damage_first_entry(home: Path, conversation: ConversationId) -> None:
     """What a failing disk may do to the first entry of a log."""
+    _damage(home, "SET at = at + 1 WHERE seq = 1", conversation)
+
+
+def damage_words(home: Path, conversation: ConversationId) -> None:
+    """What it may do to what a schedule says."""
+    _damage(home, "SET body = x'7b2278' WHERE seq = 2", conversation)
+
+
+def _damage(home: Path, change: str, conversation: ConversationId) -> None:
     with closing(sqlite3.connect(home / FILE)) as other:
         other.execute("DROP TRIGGER entries_never_change")
-        other.execute("UPDATE entries SET at = at + 1 WHERE seq = 1 AND conversation = ?", (conversation,))
+        other.execute(f"UPDATE entries {change} AND conversation = ?", (conversation,))
         other.commit()

@@ -30,7 +30,7 @@ from angelia.service.settings.rules import SCHEDULE
 from angelia.store.log.transcript import Transcript
 from angelia.store.tables.chat_bindings import ChatBindings
 from angelia.store.tables.key_value import KeyValue
-from angelia.store.tables.schedules import Schedules, StoredSchedule, note_key
+from angelia.store.tables.schedules import UNREADABLE, Schedules, StoredSchedule, note_key
 
 if TYPE_CHECKING:
     from angelia.service.schedule.watching import Watching
@@ -183,7 +183,7 @@ class ScheduleService(Struct, frozen=True):
         its time comes again.
 
         Raises:
-            BadInput: it is not paused, nor does it wait for such a clock's time.
+            BadInput: it is not paused, nor does it wait for such a clock's time; or it cannot be read.
         """
         if schedule.made_ahead(self.clock()):
             raise BadInput(
@@ -191,6 +191,9 @@ class ScheduleService(Struct, frozen=True):
                 "Its times count from then.",
                 "Remove it, and make it anew.",
             )
+        if schedule.scheduled is UNREADABLE:
+            then = f"`angelia schedule remove {short(schedule.id)}` ends it; add it anew."
+            raise BadInput(f"The schedule {short(schedule.id)} cannot go on.", schedule.why, then)
         if not schedule.was_ahead(self.clock()):
             self._must_be(schedule, e.ScheduleState.PAUSED)
         said, now = schedule.scheduled, self.clock()

@@ -4,11 +4,11 @@ from msgspec import Struct
 
 from angelia.core import codec
 from angelia.core.days import last_day
-from angelia.core.entry import Scheduled, ScheduleState
-from angelia.core.errors import BadInput, NotFound
+from angelia.core.entry import Address, Scheduled, ScheduleState
+from angelia.core.errors import BadInput, CodecError, NotFound
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
-from angelia.core.timing import FromOutside, source_of
+from angelia.core.timing import FromOutside, OneTime, source_of
 from angelia.store.port import LogStore, StoreConnection
 from angelia.store.portable import ends_with
 from angelia.store.sql.visibility import visible_to
@@ -19,6 +19,8 @@ UNCHANGED = "unchanged"
 """The same, because what is watched was as before."""
 UNSEEN = "unseen"
 """The same, because what is watched could not be looked at."""
+UNREADABLE = Scheduled(OneTime("1970-01-01T00:00:00Z"), "UTC", "(what it says cannot be read)", 0, Address("", ""))
+"""Stands for one that cannot be read: damaged, or written by a newer version."""
 _STEP_MS = 60_000
 """Further ahead than by this nothing is dealt with unless the clock was wrong."""
 
@@ -193,7 +195,11 @@ class Schedules:
 def _schedules(connection: StoreConnection, where: str, *values: str | int) -> list[StoredSchedule]:
     found = []
     for name, owner, state, why, upto, changed, version, body in connection.execute(_SELECT + where, values):
-        scheduled = codec.decode(body, version=version, where=f"The schedule {name}")
+        try:
+            scheduled = codec.decode(body, version=version, where="It")
+        except CodecError as error:  # it stands still, and says why; the others go on
+            scheduled, why = UNREADABLE, str(error)
+            state = ScheduleState.ENDED if state == ScheduleState.ENDED else ScheduleState.PAUSED
         assert isinstance(scheduled, Scheduled)
         found.append(StoredSchedule(name, Principal.parse(owner), scheduled, ScheduleState(state), why, upto, changed))
     return found
