@@ -1,6 +1,7 @@
 """What is queued finds its way while channels come and go, as they do where several machines share them."""
 
 import asyncio
+import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -11,14 +12,15 @@ from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ids import ConversationId, DeliveryId
+from angelia.core.principal import OWNER
 from angelia.service.chats.delivery import DeliveryStores
 from angelia.service.chats.dispatcher import DeliveryDispatcher
 from angelia.service.chats.open_channel import OpenChannel, wait
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import StoreConnection
-from angelia.store.sql.database import Database
-from angelia.store.tables.outbox import Outbox
+from angelia.store.sql.database import FILE, Database
+from angelia.store.tables.outbox import UNREADABLE, Outbox
 from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
 
 pytestmark = pytest.mark.anyio
@@ -62,6 +64,30 @@ async def test_a_channel_that_goes_while_its_queue_is_read_stops_no_other_and_lo
         await far.when(lambda far: far.texts("7") == ["second", "first"])
         running.cancel()
         await asyncio.gather(running, seen, return_exceptions=True)
+        await dispatcher.close()
+
+
+async def test_a_delivery_that_cannot_be_read_is_told_and_holds_up_none_behind_it(tmp_path: Path) -> None:
+    far = FarEnd()
+    with closing(Database.open(tmp_path)) as db:
+        transcript = Transcript(db)
+        bound = e.DoorMoved(e.Address("door", "7"), OWNER)
+        await transcript.append(NAME, [e.ConversationOpened("door", "/w"), bound, queued("door", "damaged")])
+        with closing(sqlite3.connect(tmp_path / FILE)) as other:
+            other.execute("DROP TRIGGER entries_never_change")
+            other.execute("UPDATE entries SET body = x'7b2278' WHERE seq = 3")
+            other.commit()
+        await transcript.append(NAME, [queued("door", "behind it")])
+        dispatcher = DeliveryDispatcher(DeliveryStores(transcript, Outbox(db), BlobStore(tmp_path), db.clock), wait)
+        dispatcher.connect(OpenChannel(RecordingChannel(far, "door"), ChannelSettings()))
+        running = asyncio.create_task(dispatcher.run())
+        await far.when(lambda far: len(far.texts("7")) == 2)
+        assert far.texts("7")[0] == "behind it"
+        assert "what was to be sent cannot be read any more" in far.texts("7")[1]
+        (first, *_) = await Outbox(db).receipts(OWNER, NAME)
+        assert (first.status, first.parts) == ("failed", UNREADABLE.parts)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
         await dispatcher.close()
 
 

@@ -5,12 +5,15 @@ import logging
 from collections import defaultdict
 
 from angelia.cancellation import cancel_and_wait, end_if_cancelled
+from angelia.core import entry as e
+from angelia.core.content import Text
 from angelia.core.entry import Address
 from angelia.core.errors import AngeliaError
-from angelia.service.chats.delivery import DeliveryStores
+from angelia.service.chats.delivery import NOTICE, DeliveryStores
+from angelia.service.chats.notices_together import told_id
 from angelia.service.chats.open_channel import OpenChannel, Wait
 from angelia.service.chats.writer import ChatWriter
-from angelia.store.tables.outbox import Receipt
+from angelia.store.tables.outbox import UNREADABLE, Receipt
 
 _LOOK_S = 0.5
 """How often another process's commits are looked for; our own are heard of at once."""
@@ -140,9 +143,22 @@ class DeliveryDispatcher:
             for receipt in pending:
                 chats[receipt.address.chat].append(receipt)
                 self._handed_out[door] = receipt.place
+            unreadable = chats.pop(UNREADABLE.address.chat, [])
             for chat, receipts in chats.items():
                 self.writer(Address(door, chat)).give(receipts)
+            for receipt in unreadable:
+                await self._give_up(receipt, door)
         self._let_idle_ones_go()
+
+    async def _give_up(self, receipt: Receipt, door: str) -> None:
+        """It cannot be read, and so not be sent; who waits for it is told where the conversation is."""
+        logger.warning("the delivery %s of %s cannot be read", receipt.id, receipt.conversation)
+        why = "what was to be sent cannot be read any more"
+        facts: list[e.AnyFact] = [e.DeliverySettled(receipt.id, e.DeliveryStatus.FAILED, detail=why)]
+        if address := await self._stores.outbox.last_address(receipt.conversation, door):
+            words = Text(f"An answer could not be delivered: {why}. `angelia store verify` says what is damaged.")
+            facts.append(e.DeliveryQueued(told_id(receipt), address, (words,), NOTICE))
+        await self._stores.transcript.append(receipt.conversation, facts)
 
     def _let_idle_ones_go(self) -> None:
         for key, (writer, task) in tuple(self._writers.items()):

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from angelia.core import codec
-from angelia.core.content import Content
+from angelia.core.content import Content, Text
 from angelia.core.entry import Address, DeliveryQueued, QuestionChoice
+from angelia.core.errors import CodecError
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.principal import Principal
 from angelia.store.log.projections import PREVIEW
@@ -50,6 +51,9 @@ class Receipt(Struct, frozen=True):
     at: int = 0
 
 
+UNREADABLE = DeliveryQueued(DeliveryId(""), Address("", ""), (Text("(what it says cannot be read)"),), "")
+"""Stands for a delivery that cannot be read: damaged, or written by a newer version."""
+
 _SELECT = """
     SELECT o.id, o.conversation, o.seq, o.place, o.status, o.attempt, o.platform_id, o.detail, e.version, e.body, e.at
     FROM outbox AS o JOIN entries AS e ON e.id = o.place
@@ -72,6 +76,12 @@ class Outbox:
         """
         where = "WHERE o.door = ? AND o.status IN ('queued', 'sending') AND o.place > ? ORDER BY o.place"
         return await self._db.read(lambda connection: _receipts(connection, where, door, after))
+
+    async def last_address(self, conversation: ConversationId, door: str) -> Address | None:
+        """Where a conversation was last bound through this door; None if it is not, or not any more."""
+        query = "SELECT chat, thread FROM doors WHERE conversation = ? AND door = ? ORDER BY place DESC"
+        row = await self._db.read(lambda connection: connection.execute(query, (conversation, door)).fetchone())
+        return Address(door, *row) if row else None
 
     async def at(self, place: int) -> Receipt | None:
         """The delivery that was queued at this place of the log; None if there is none, or not any more."""
@@ -154,7 +164,10 @@ def _receipts(connection: StoreConnection, where: str, *values: str | int) -> li
     for number, conversation, seq, place, status, attempt, platform_id, detail, version, body, at in connection.execute(
         _SELECT + where, values
     ):
-        queued = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
+        try:
+            queued = codec.decode(body, version=version)
+        except CodecError:  # those behind it go out
+            queued = UNREADABLE
         assert isinstance(queued, DeliveryQueued)
         receipts.append(
             Receipt(
