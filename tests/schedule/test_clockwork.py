@@ -14,7 +14,7 @@ from angelia.core import entry as e
 from angelia.core.errors import StoreBusy, StoreDamaged, StoreError, StoreFull
 from angelia.core.ids import ConversationId, new_conversation
 from angelia.core.principal import OWNER
-from angelia.core.timing import Cron, Every, OneTime, Watched, WatchKind, When
+from angelia.core.timing import Cron, Every, OneTime, When
 from angelia.sandboxes.port import Unreachable
 from angelia.service.schedule.clockwork import GRACE_MS, MOST_SINGLE
 from angelia.service.schedule.occurrences import milliseconds
@@ -25,7 +25,7 @@ from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
 from angelia.store.tables.schedules import Schedules, StoredSchedule
 from tests.examples import TIMES
-from tests.schedule.virtual import CHAT, VirtualHome, damage_first_entry, damage_words
+from tests.schedule.virtual import CHAT, VirtualHome
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 START = milliseconds(datetime(2025, 1, 1, tzinfo=UTC))
@@ -368,41 +368,6 @@ async def test_one_that_goes_on_with_a_conversation_is_paused_when_that_is_delet
     await home.look(clockwork)
     paused = [one for one in await home.schedules.changed(0) if one.state is e.ScheduleState.PAUSED]
     assert [one.scheduled.into for one in paused] == ["1" * 26]
-
-
-@pytest.mark.parametrize("watch", [None, Watched(WatchKind.PAGE, "https://example.org/")], ids=["by-time", "watched"])
-async def test_one_whose_log_is_damaged_is_paused_and_told_and_keeps_no_other_from_beginning(
-    home: VirtualHome, tmp_path: Path, watch: Watched | None
-) -> None:
-    damaged, whole = await home.add(Cron("0 8 * * *"), watch=watch), await home.add(Cron("0 8 * * *"))
-    damage_first_entry(tmp_path / "home", damaged)
-    home.now += 8 * HOUR
-    await home.look(home.clockwork())
-    assert [one.schedule for one in await home.schedules.ended(10)] == [whole]
-    states = {one.id: (one.state, one.why) for one in await home.schedules.changed(0)}
-    assert states[whole][0] is e.ScheduleState.ACTIVE
-    assert states[damaged][0] is e.ScheduleState.PAUSED
-    assert "is not what was stored" in states[damaged][1]
-    told = [
-        fact
-        for entry in (await home.transcript.legible(damaged))[0]
-        if isinstance(fact := entry.fact, e.DeliveryQueued)
-    ]
-    assert [fact.address for fact in told] == [CHAT]
-
-
-async def test_one_that_cannot_be_read_stands_still_says_why_and_keeps_no_other_from_beginning(
-    home: VirtualHome, tmp_path: Path
-) -> None:
-    damaged, whole = await home.add(Cron("0 8 * * *")), await home.add(Cron("0 8 * * *"))
-    damage_words(tmp_path / "home", damaged)
-    home.now += 8 * HOUR
-    await home.look(home.clockwork())
-    assert [one.schedule for one in await home.schedules.ended(10)] == [whole]
-    listed = {one.id: one for one in await home.schedules.visible(OWNER)}
-    assert listed[damaged].state is e.ScheduleState.PAUSED
-    assert listed[damaged].why.startswith("It cannot be read")
-    assert listed[whole].scheduled.text == "Look."
 
 
 async def test_what_has_ended_or_is_paused_begins_nothing_more(home: VirtualHome) -> None:
