@@ -65,15 +65,17 @@ def test_the_last_cell_of_a_table_goes_on_in_its_column_as_long_as_there_is_room
     assert table([row], 50)[0] == "hb6qtxp1  2026-11-30 09:07"
 
 
-def test_what_doctor_says_is_in_one_column_and_broken_between_words() -> None:
-    finding = CheckResult("extra remote-browser", CheckState.ABSENT, "not there", "angelia[remote-browser] installs it")
-    wide = CheckResult("store", CheckState.WELL, "in order, with all of its conversations and files")
+def test_what_doctor_says_is_broken_between_words_and_a_command_stays_whole() -> None:
+    command = "uv tool install --force 'angelia[remote-browser] @ file:///home/ann/angelia-0.1.0-py3-none-any.whl'"
+    absent = CheckResult("extra remote-browser", CheckState.ABSENT, "not there", command)
+    well = CheckResult("store", CheckState.WELL, "in order, with all of its conversations and files")
     for columns in (50, 80):
         plain, rendered = (Paint(colour=False, columns=columns, renders=renders) for renders in (False, True))
-        rows = [row for one in (finding, wide) for row in doctor.shown(one, rendered).splitlines()]
+        rows = doctor.shown(well, rendered).splitlines()
         assert all(cells(row) < columns and row[22] == " " != row[23] for row in rows)
-        assert len(doctor.shown(wide, plain).splitlines()) == 1, "what no person looks at is not broken"
-    assert "\x1b[33m" not in doctor.shown(finding, Paint(colour=True)), "yellow is not read on a light ground"
+        assert len(doctor.shown(well, plain).splitlines()) == 1, "what no person looks at is not broken"
+        assert doctor.shown(absent, rendered).splitlines()[1].strip() == command
+    assert "\x1b[33m" not in doctor.shown(absent, Paint(colour=True)), "yellow is not read on a light ground"
 
 
 @given(st.text(max_size=120))

@@ -107,7 +107,7 @@ async def test_a_turn_that_changed_nothing_is_no_turn_to_take_back(tmp_path: Pat
         await place.ask("Change things.")
         said = await _undo(place, word, "--yes")
         assert said.status == 2
-        assert "What can be taken back: 1." in said.stderr
+        assert "These can be taken back: 1." in said.stderr
     finally:
         await server.__aexit__(None, None, None)
 

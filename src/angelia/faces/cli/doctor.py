@@ -147,12 +147,14 @@ async def look_through(app: App, *, offline: bool) -> AsyncIterator[CheckResult]
 
 
 def shown(finding: CheckResult, paint: Paint) -> Painted:
-    """A finding as a line, and what mends it beneath; broken between words where a person looks."""
+    """A finding as a line, broken between words where a person looks, and what mends it beneath: it may be a command,
+    so that a terminal breaks it, and gives it whole to who copies it.
+    """
     mark, colour = _MARKS[finding.state]
     seen, mend = visible(finding.seen), visible(finding.mend)
     head = f"{paint.style(mark, colour)} {visible_line(finding.about):<{_WIDE}}"
-    rows = [*seen.splitlines(), *mend.splitlines()]
+    rows = seen.splitlines()
     if paint.renders:
         rows = [row for text in rows for row in widths.broken(text, max(paint.columns - _WIDE - 3, 20))]
-    first, *more = rows or [""]
+    first, *more = [*rows, *mend.splitlines()] or [""]
     return Painted(f"{head} {first}\n" + "".join(f"{'':<{_WIDE + 2}} {row}\n" for row in more))

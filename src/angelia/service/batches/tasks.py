@@ -108,7 +108,10 @@ def _in_file(source: Path, left_out: list[BadInput] | None) -> Iterator[Task]:
             try:
                 row = msgspec.json.decode(line)
             except msgspec.DecodeError as error:
-                raise BadInput(f"Line {number} of {source} is no JSON: {error}.") from error
+                raise BadInput(
+                    f"Line {number} of {source} is no JSON: {error}.",
+                    then='Each line is a task: {"id": "sum", "prompt": "Add up …"}. `angelia docs batches` says more.',
+                ) from error
             where = f"Line {number} of {source}"
             try:
                 told = swe_row(row, where, source.parent) if is_swe_instance(row) else row

@@ -128,15 +128,16 @@ async def _chosen(undo: UndoServices, session: Session, which: str) -> tuple[int
 
 
 def _turn_of(turns: Sequence[UndoableTurn], which: str, done: set[str]) -> tuple[int, list[FoundStep]]:
-    listed = ", ".join(str(turn.number) for turn in turns[-10:]) or "none"
+    listed = ", ".join(str(turn.number) for turn in turns[-10:])
+    there = f"These can be taken back: {listed}." if turns else "No turn has changed a file here."
     if which and not which.isdigit():
-        raise BadInput(f"“{one_line(clean(which), 40)}” is no turn.", f"What can be taken back: {listed}.")
+        raise BadInput(f"“{one_line(clean(which), 40)}” is no turn.", there)
     open_turns = [turn for turn in turns if not {step.name for step in turn.steps} <= done]
     fitting = [turn for turn in turns if turn.number == int(which)] if which else open_turns[-1:]
     if not fitting:
         raise BadInput(
             f"Turn {which} has changed nothing that is kept." if which else "There is nothing to take back.",
-            f"What can be taken back: {listed}. It is kept for some days, up to a bound (the settings undo.*).",
+            f"{there} What a turn changes is kept for some days, up to a bound (the settings undo.*).",
         )
     return fitting[0].number, list(fitting[0].steps)
 
