@@ -105,7 +105,7 @@ def test_what_can_be_decided_is_decided_by_keys_alone(chrome: Browser, tmp_path:
         _go(page, "Settings")
         page.locator(".rows a", has_text="limits.max_cost").focus()
         page.keyboard.press("Enter")
-        page.wait_for_selector("#setting-value")
+        expect(page.locator(".detail h2")).to_have_text("limits.max_cost")
         page.locator("#setting-value").focus()
         page.keyboard.press("Control+a")
         page.keyboard.type("0.75")
