@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from angelia.faces.web.conversations.markdown_nodes import nodes
 from tests.web.page.fake import FakeServer
-from tests.web.page.garden import TALK, fact, said, state
+from tests.web.page.garden import TALK, fact, reply, said, state
 from tests.web.page.talks import streaming, talk
 from tests.web.page.visits import leave, visit
 
@@ -107,4 +108,26 @@ def test_a_conversation_is_called_by_its_first_message_as_soon_as_it_has_one(
     fake.push("state", {"turn": {"open": True, "since": 0}})
     expect(title).to_have_text("Which bed?")
     assert page.title() == "Which bed? · Angelia"
+    leave(page)
+
+
+def test_what_is_written_from_right_to_left_begins_at_the_right(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    words = nodes("שלום.\n\n- אחת\n- שתיים\n\nHello.")
+    page = talk(chrome, fake, address, [said(1, "مرحبا."), reply(2, words)])
+    page.locator("#pen").fill("مرحبا")
+    read = "all => all.map((one) => getComputedStyle(one).direction)"
+    assert page.locator(".said p, .text p, .text ul, #pen").evaluate_all(read) == [*["rtl"] * 3, "ltr", "rtl"]
+    leave(page)
+
+
+def test_on_a_phone_a_cell_of_a_table_is_wide_enough_to_be_read(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    table = f"| bed | crop | kg | remarks |\n|-|-|-|-|\n| south | beans | 14.5 | {'some words ' * 10}|"
+    page = talk(chrome, fake, address, [said(1, "Which?"), reply(2, nodes(table))], width=320, height=640)
+    cell = page.locator("td").last.bounding_box()
+    assert cell is not None
+    assert cell["width"] > 160
     leave(page)

@@ -148,7 +148,7 @@ export function Composer({ id, turn, mode, waiting, sent, instead, begin, make =
     ${files.length > 0 && html`<ul class="uploads" aria-label="Attached">${files.map((one) => html`<li key=${one.key} class=${one.trouble ? "bad" : ""}><${Icon} name=${one.trouble ? "failed" : "file"} /><span>${one.name}</span><span class="num">${one.trouble || (one.id ? size(one.size) : "is being stored…")}</span><button class="b bare" aria-label=${`Remove ${one.name}`} onClick=${() => setFiles((all) => all.filter((other) => other !== one))}><${Icon} name="close" /></button></li>`)}</ul>`}
     ${naming && html`<${Naming} make=${make} ...${naming} field=${pen.current} done=${() => (setNaming(null), keep())} />`}
     <label class="sr" for="pen">Message</label>
-    <textarea id="pen" ref=${pen} rows="1" placeholder=${over ? "Drop the files here" : waiting ? "Say what to do instead" : turn ? "Say more; it is read at the next step" : "Write to Angelia"} onInput=${look} onKeyDown=${key} onPaste=${paste}></textarea>
+    <textarea id="pen" dir="auto" ref=${pen} rows="1" placeholder=${over ? "Drop the files here" : waiting ? "Say what to do instead" : turn ? "Say more; it is read at the next step" : "Write to Angelia"} onInput=${look} onKeyDown=${key} onPaste=${paste}></textarea>
     <div class="under">
       <input type="file" multiple hidden ref=${picker} onChange=${(e) => (void take([...e.target.files]), (e.target.value = ""))} />
       <button class="b bare sq" aria-label="Attach files" onClick=${() => picker.current?.click()}><${Icon} name="clip" /></button>

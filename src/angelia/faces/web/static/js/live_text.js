@@ -66,6 +66,7 @@ export class LiveText {
   open(tag, cls) {
     const block = document.createElement(tag);
     if (cls) block.className = cls;
+    block.dir = "auto";
     this.node = block.appendChild(document.createTextNode(""));
     this.box.append(block);
   }

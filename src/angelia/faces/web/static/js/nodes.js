@@ -22,8 +22,8 @@ function element(node) {
   if (typeof node === "string") return node;
   const [name, given, inside = []] = node;
   const children = () => inside.map(element);
-  if (PLAIN.has(name)) return html`<${name} ...${name === "ol" && given.start > 1 ? { start: given.start } : {}}>${children()}<//>`;
-  if (name in HEADINGS) return html`<${HEADINGS[/** @type {keyof typeof HEADINGS} */ (name)]}>${children()}<//>`;
+  if (PLAIN.has(name)) return html`<${name} dir="auto" ...${name === "ol" && given.start > 1 ? { start: given.start } : {}}>${children()}<//>`;
+  if (name in HEADINGS) return html`<${HEADINGS[/** @type {keyof typeof HEADINGS} */ (name)]} dir="auto">${children()}<//>`;
   if (name === "code") return html`<code>${children()}</code>`;
   if (name === "li") return html`<li>${given.task && html`<span class="task"><${Icon} name=${given.task === "done" ? "done" : "idle"} /><span class="sr">${given.task === "done" ? "Done: " : "Open: "}</span></span>`}${children()}</li>`;
   if (name === "pre") return html`<${Code} lang=${given.lang || ""} text=${wordsOf(node)}>${inside.map(coloured)}<//>`;
@@ -32,8 +32,8 @@ function element(node) {
     return LINKS.test(given.href || "") ? html`<a class="link" href=${given.href} target="_blank" rel="noopener noreferrer">${words}</a>` : html`<span>${words}</span>`;
   }
   if (name === "table") return html`<div class="wide" tabindex="0" role="region" aria-label="Table"><table>${children()}</table></div>`;
-  if (name === "th") return html`<th scope="col" class=${given.align === "right" ? "r" : ""}>${children()}</th>`;
-  if (name === "td") return html`<td class=${given.align === "right" ? "r" : ""}>${children()}</td>`;
+  if (name === "th") return html`<th dir="auto" scope="col" class=${given.align === "right" ? "r" : ""}>${children()}</th>`;
+  if (name === "td") return html`<td dir="auto" class=${given.align === "right" ? "r" : ""}>${children()}</td>`;
   if (MATH.test(name)) return html`<${name} ...${given}>${children()}<//>`;
   if (name === "math" && typeof inside[0] !== "string") return given.block ? html`<div class="wide formula" tabindex="0" role="group" aria-label="Formula"><math display="block">${children()}</math></div>` : html`<math tabindex=${wordsOf(node).length > 20 ? 0 : null}>${children()}</math>`;
   if (name === "math") return html`<code class=${given.block ? "tex block" : "tex"} aria-label="Formula in TeX">${inside.map(wordsOf).join("")}</code>`;

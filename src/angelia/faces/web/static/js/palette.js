@@ -97,5 +97,5 @@ function OpenPalette() {
   return html`<${Dialog} cls="pal" label="Find anything" closed=${closePalette} onKeyDown=${key}>${() => html`
     <label class="field"><${Icon} name="find" /><input type="text" role="combobox" aria-expanded="true" aria-controls="opts" aria-activedescendant=${current ? `o${flat.indexOf(current)}` : null} aria-label="Find anything" placeholder="Conversations, pages, commands, what was said" autofocus onInput=${(e) => (setWords(e.target.value), setPicked(0))} /></label>
     <div id="opts" role="listbox" aria-label="Found" class="opts" tabindex="0">${fitting.map(([title, all]) => html`<div role="group" aria-label=${title} key=${title}><p class="lab" aria-hidden="true">${title}</p>${all.map((one) => html`<div role="option" id=${`o${flat.indexOf(one)}`} aria-selected=${one === current} onClick=${() => take(one)}><span>${one.words}</span>${one.key ? html`<kbd>${one.key}</kbd>` : html`<span class="hint">${one.hint || ""}</span>`}</div>`)}</div>`)}</div>
-    ${!flat.length && html`<p class="empty">Nothing is called that. Enter searches in everything that was said.</p>`}`}<//>`;
+    ${!flat.length && html`<p class="empty">Nothing is called that. Enter searches what was said.</p>`}`}<//>`;
 }

@@ -112,6 +112,6 @@ export function NewTalk() {
       return "";
     }
   };
-  return html`<${Top} title="New conversation" sub=${folder(here)} back /><div class="talk alone"><div class="stream"><div class="roll fill"><${Empty} icon="talk" title="Nothing said yet">Write below. It is in the log from its first message on.<//></div>
+  return html`<${Top} title="New conversation" sub=${folder(here)} back /><div class="talk alone"><div class="stream"><div class="roll fill"><${Empty} icon="talk" title="Nothing said yet">Write below.<//></div>
     <div class="dock"><div class="dockin"><${Composer} id="new" turn=${false} mode="" waiting=${false} sent=${() => {}} instead=${null} begin=${begin} make=${make} /></div></div></div></div>`;
 }
