@@ -37,6 +37,16 @@ def test_every_command_has_help_with_an_example(place: Place) -> None:
     assert not place.home.exists(), "help leaves nothing behind"
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("many", "'many' is not a valid whole number."), ("1.5", "'1.5' is not a valid whole number."), ("0", "x>=1")],
+)
+def test_what_is_no_number_is_refused_in_plain_words(place: Place, given: str, said: str) -> None:
+    ended = place.run("sessions", "--limit", given)
+    assert (ended.code, said in ended.err) == (2, True), ended.err
+    assert "  --limit NUMBER " in place.run("sessions", "--help").out
+
+
 def test_what_networks_can_do_is_shown_without_a_home(place: Place) -> None:
     shown = place.run("channels", "matrix", "telegram")
     assert shown.code == 0

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from angelia.core.errors import BadInput, fault_words
-from angelia.faces.cli.options import loaded_from, settings_options
+from angelia.faces.cli.options import Whole, loaded_from, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.transfer_progress import moving
 from angelia.faces.words.output import asked, echo
@@ -46,7 +46,7 @@ _PASSPHRASE = (
 @_PASSPHRASE[0]
 @_PASSPHRASE[1]
 @click.option("--keys/--no-keys", default=None, help="Keys and tokens too (default: only if it is encrypted).")
-@click.option("--keep", type=click.IntRange(min=1), help="How many backups to keep in that folder; the oldest go.")
+@click.option("--keep", type=Whole(min=1), help="How many backups to keep in that folder; the oldest go.")
 @settings_options
 def backup(
     folder: Path | None,

@@ -9,7 +9,7 @@ import click
 
 from angelia.core.errors import BadInput
 from angelia.core.moment import when
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import Whole, open_app, settings_options
 from angelia.faces.words.output import echo
 from angelia.faces.words.widths import table
 from angelia.store.tables.machines import (
@@ -42,9 +42,7 @@ def cluster(ctx: click.Context, /, **given: Any) -> int | None:
 
 @cluster.command(epilog=("\b\nExamples:\n  angelia cluster drain two\n  angelia cluster drain two --seconds 600"))
 @click.argument("name")
-@click.option(
-    "--seconds", type=click.IntRange(min=0), default=60, show_default=True, help="How long its turns may go on."
-)
+@click.option("--seconds", type=Whole(min=0), default=60, show_default=True, help="How long its turns may go on.")
 @settings_options
 def drain(name: str, seconds: int, **given: Any) -> int:
     """Take a machine out of work. Others get its channels and its clock at once; its turns end there or, after

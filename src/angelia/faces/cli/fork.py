@@ -9,13 +9,13 @@ from angelia.core.counts import counted
 from angelia.core.ids import short
 from angelia.core.principal import OWNER
 from angelia.faces.cli import completion
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import Whole, open_app, settings_options
 from angelia.faces.words.output import echo
 
 
 @click.command(epilog=("\b\nExamples:\n  angelia fork 5c8r2n6h\n  angelia fork 5c8r2n6h --at 42 --files"))
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
-@click.option("--at", type=click.IntRange(min=1), default=None, help="The last entry to take over (see `show --json`).")
+@click.option("--at", type=Whole(min=1), default=None, help="The last entry to take over (see `show --json`).")
 @click.option("--files", is_flag=True, help="Work in a copy of the folder, as it was at that entry.")
 @settings_options
 def fork(conversation: str, at: int | None, files: bool, **given: Any) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from angelia.core.errors import BadInput
-from angelia.faces.cli.options import loaded_from, open_app, settings_options
+from angelia.faces.cli.options import Whole, loaded_from, open_app, settings_options
 from angelia.faces.cli.other_programs import become, run, succeed
 from angelia.faces.cli.service import PATIENCE_S, begin_service, restart_service
 from angelia.faces.gateway.units import ServiceUnit, installed_unit, unit_for
@@ -29,7 +29,7 @@ logger = logging.getLogger("angelia.gateway")
 
 patience_option = click.option(
     "--patience",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     default=PATIENCE_S,
     help=f"Seconds that it may take to start ({PATIENCE_S}).",
 )

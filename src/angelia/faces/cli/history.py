@@ -14,7 +14,7 @@ from angelia.core.moment import when
 from angelia.core.principal import OWNER
 from angelia.faces.cli import completion
 from angelia.faces.cli.open_conversation import last_conversation
-from angelia.faces.cli.options import open_app, open_to_read, settings_options
+from angelia.faces.cli.options import Whole, open_app, open_to_read, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import asked, echo, echo_json, sure
 from angelia.faces.words.paint import screen
@@ -28,7 +28,7 @@ LAST = 4
 
 
 @click.command(epilog=("\b\nExamples:\n  angelia sessions\n  angelia sessions --limit 200 --json"))
-@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many, at most.")
+@click.option("--limit", type=Whole(min=1), default=30, show_default=True, help="How many, at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line for each.")
 @settings_options
 def sessions(limit: int, as_json: bool, **given: Any) -> int:
@@ -53,7 +53,7 @@ async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
     epilog=("\b\nExamples:\n  angelia search tax return\n  angelia search '\"exact words\"'\n  angelia search 'invoi*'")
 )
 @click.argument("words", nargs=-1, required=True)
-@click.option("--limit", type=click.IntRange(min=1, max=100), default=20, show_default=True)
+@click.option("--limit", type=Whole(min=1, max=100), default=20, show_default=True)
 @click.option(
     "--ranked", is_flag=True, help="What holds any of the words, the best match first, each with its surroundings."
 )

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from angelia.core.principal import OWNER
-from angelia.faces.cli.options import open_app, open_to_read, settings_options
+from angelia.faces.cli.options import Whole, open_app, open_to_read, settings_options
 from angelia.faces.words.output import echo, echo_json
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
@@ -20,8 +20,8 @@ from angelia.store.tables.notes import Notes, StoredNote
 if TYPE_CHECKING:
     from angelia.service.app import App
 
-_NUMBER = click.argument("number", type=click.IntRange(min=1), metavar="N")
-_NUMBERS = click.argument("numbers", type=click.IntRange(min=1), metavar="N...", nargs=-1, required=True)
+_NUMBER = click.argument("number", type=Whole(min=1), metavar="N")
+_NUMBERS = click.argument("numbers", type=Whole(min=1), metavar="N...", nargs=-1, required=True)
 
 
 @click.group(

@@ -32,6 +32,16 @@ class Amount(click.FloatRange):
         return number
 
 
+class Whole(click.IntRange):
+    """A whole number within a range."""
+
+    name = "whole number"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """See `click.ParamType`."""
+        return "NUMBER"
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SETTINGS = (click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting, for this run."),)
@@ -44,9 +54,9 @@ _TURN = (
         help="Where to work (default: local): docker:python:3.12, apptainer:tools.sif, ssh:box:/srv/data, "
         "modal:python:3.12-slim, or a preset.",
     ),
-    click.option("--max-steps", type=click.IntRange(min=0), help="Model calls in one turn, at most (default 90)."),
+    click.option("--max-steps", type=Whole(min=0), help="Model calls in one turn, at most (default 90)."),
     click.option("--max-cost", type=Amount(min=0), help="US dollars for one turn, at most."),
-    click.option("--max-seconds", type=click.IntRange(min=0), help="Seconds for one turn, at most."),
+    click.option("--max-seconds", type=Whole(min=0), help="Seconds for one turn, at most."),
     click.option(
         "-C",
         "--workspace",

@@ -11,7 +11,7 @@ from angelia.core.days import day_of
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
 from angelia.core.text import numbered
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import Whole, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo
 
@@ -30,9 +30,9 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--mask", type=_PATH, help="A PNG: only where it is transparent may the first picture change.")
 @click.option("--size", default="", metavar="SIZE", help="Pixels such as 1536x1024, or a shape such as 16:9.")
-@click.option("--count", type=click.IntRange(min=1), default=1, help="How many.")
+@click.option("--count", type=Whole(min=1), default=1, help="How many.")
 @click.option("--transparent", is_flag=True, help="Have no background.")
-@click.option("--seed", type=click.IntRange(min=0), default=None, help="The same number gives the same picture.")
+@click.option("--seed", type=Whole(min=0), default=None, help="The same number gives the same picture.")
 @settings_options
 def paint(prompt: str, output: Path, **given: Any) -> int:
     """Make a picture from words, or change pictures, with the painter that is set. Each file is named on stdout."""

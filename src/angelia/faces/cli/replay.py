@@ -8,7 +8,7 @@ import click
 from angelia.core.ids import short
 from angelia.core.principal import OWNER
 from angelia.faces.cli import completion
-from angelia.faces.cli.options import Amount, open_app, settings_options
+from angelia.faces.cli.options import Amount, Whole, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.difference_lines import difference_lines
 from angelia.faces.words.output import echo
@@ -29,7 +29,7 @@ from angelia.faces.words.output import echo
 )
 @click.argument("conversation", metavar="ID", shell_complete=completion.conversations)
 @click.option("--model", metavar="VENDOR:NAME", help="Another model (default: the one that answered).")
-@click.option("--from", "since", type=click.IntRange(min=1), default=1, help="The first entry to ask again.")
+@click.option("--from", "since", type=Whole(min=1), default=1, help="The first entry to ask again.")
 @click.option("--max-cost", type=Amount(min=0), help="US dollars for one turn, at most.")
 @settings_options
 def replay(conversation: str, since: int, **given: Any) -> int:

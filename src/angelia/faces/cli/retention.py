@@ -12,7 +12,7 @@ from angelia.core.ids import short
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
 from angelia.faces.cli import completion
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import Whole, open_app, settings_options
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
@@ -23,7 +23,7 @@ from angelia.service.retention import Over, Retention
     invoke_without_command=True,
     epilog=("\b\nExamples:\n  angelia retention\n  angelia retention --within 30\n  angelia retention keep 5c8r2n6h"),
 )
-@click.option("--within", type=click.IntRange(min=0), help="Days to look ahead (default: `retention.warn`).")
+@click.option("--within", type=Whole(min=0), help="Days to look ahead (default: `retention.warn`).")
 @settings_options
 @click.pass_context
 def retention(ctx: click.Context, /, within: int | None, **given: Any) -> int | None:

@@ -15,7 +15,7 @@ from angelia.core.ids import short
 from angelia.core.principal import OWNER
 from angelia.end_signals import asked_to_end
 from angelia.faces.cli import completion
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import Whole, open_app, settings_options
 from angelia.faces.words.output import echo, sure
 from angelia.faces.words.widths import table
 
@@ -187,9 +187,7 @@ def show(part: str, **given: Any) -> int:
 
 @schedule.command(epilog=("\b\nExample:\n  angelia schedule history 7kq2m9xd"))
 @click.argument("part", metavar="ID", shell_complete=completion.schedules)
-@click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=20, help="How many at most, the newest (default 20)."
-)
+@click.option("-n", "--limit", type=Whole(min=1), default=20, help="How many at most, the newest (default 20).")
 @settings_options
 def history(part: str, limit: int, **given: Any) -> int:
     """Show what became of its times. That is what was told, what was kept silent, what was missed, and why."""

@@ -15,7 +15,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.cli.backup import TerminalSteps, usual_folder
-from angelia.faces.cli.options import loaded_from, settings_options
+from angelia.faces.cli.options import Whole, loaded_from, settings_options
 from angelia.faces.cli.other_programs import run
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.versions import Version, Versions, wheel_at
@@ -45,9 +45,7 @@ class Trial(Struct, frozen=True):
     epilog=("\b\nExamples:\n  angelia update --from angelia-0.2.0-py3-none-any.whl\n  angelia update --from dist/")
 )
 @click.option("--from", "place", metavar="WHEEL|FOLDER|URL", required=True, help="Where the new version is.")
-@click.option(
-    "--patience", type=click.IntRange(min=1), default=60, help="Seconds that the gateway may take to be back (60)."
-)
+@click.option("--patience", type=Whole(min=1), default=60, help="Seconds that the gateway may take to be back (60).")
 @settings_options
 def update(place: str, patience: int, **given: Any) -> int:
     """Back up, install the new version beside this one, try it on a copy, and switch; if it does not come up, switch

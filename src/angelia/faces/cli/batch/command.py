@@ -19,7 +19,7 @@ from angelia.end_signals import SIGNALS, asked_to_end
 from angelia.faces.cli import exits
 from angelia.faces.cli.batch.live_table import LiveTable
 from angelia.faces.cli.batch.result_words import result_table
-from angelia.faces.cli.options import Amount, loaded_from, settings_options
+from angelia.faces.cli.options import Amount, Whole, loaded_from, settings_options
 from angelia.faces.words.output import canvas, echo, echo_json
 from angelia.faces.words.paint import Paint
 
@@ -50,13 +50,13 @@ _MOST_REASONS = 5
 @click.argument("tasks", type=_PATH)
 @click.option("--model", "models", multiple=True, metavar="VENDOR:NAME", help="A model; repeatable.")
 @click.option("--check", default="", metavar="FILE", help="A Python file, or a command run where the model worked.")
-@click.option("--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="How many at once.")
+@click.option("--parallel", type=Whole(1, 256), default=4, show_default=True, help="How many at once.")
 @click.option(
-    "--tries", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often each model tries each task."
+    "--tries", type=Whole(1, 1000), default=1, show_default=True, help="How often each model tries each task."
 )
 @click.option("--max-cost", "whole_cost", type=Amount(min=0), help="US dollars for the whole batch, at most.")
-@click.option("--max-steps", type=click.IntRange(min=0), help="Model calls for one task, at most.")
-@click.option("--max-seconds", type=click.IntRange(min=0), help="Seconds for one task, at most.")
+@click.option("--max-steps", type=Whole(min=0), help="Model calls for one task, at most.")
+@click.option("--max-seconds", type=Whole(min=0), help="Seconds for one task, at most.")
 @click.option("--sandbox", metavar="NAME", help="Where tasks are done, each in a sandbox of its own (default: as set).")
 @click.option("-o", "--output", type=_PATH, help="The batch's folder (default: TASKS-batch in the current folder).")
 @click.option(
