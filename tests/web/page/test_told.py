@@ -114,7 +114,7 @@ def test_a_conversation_is_called_by_its_first_message_as_soon_as_it_has_one(
 def test_what_is_written_from_right_to_left_begins_at_the_right(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:
-    words = nodes("שלום.\n\n- אחת\n- שתיים\n\nHello.")
+    words = list(nodes("שלום.\n\n- אחת\n- שתיים\n\nHello."))
     page = talk(chrome, fake, address, [said(1, "مرحبا."), reply(2, words)])
     page.locator("#pen").fill("مرحبا")
     read = "all => all.map((one) => getComputedStyle(one).direction)"
@@ -126,7 +126,7 @@ def test_on_a_phone_a_cell_of_a_table_is_wide_enough_to_be_read(
     chrome: Browser, fake: FakeServer, address: str
 ) -> None:
     table = f"| bed | crop | kg | remarks |\n|-|-|-|-|\n| south | beans | 14.5 | {'some words ' * 10}|"
-    page = talk(chrome, fake, address, [said(1, "Which?"), reply(2, nodes(table))], width=320, height=640)
+    page = talk(chrome, fake, address, [said(1, "Which?"), reply(2, [*nodes(table)])], width=320, height=640)
     cell = page.locator("td").last.bounding_box()
     assert cell is not None
     assert cell["width"] > 160
