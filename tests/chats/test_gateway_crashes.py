@@ -1,6 +1,6 @@
 """A photo comes in, its colour is named, a PDF goes out; killed at every crash point, nothing of it is lost.
 
-Every occurrence of each point in `make soak`; of each name the first, the last and every tenth otherwise.
+Every occurrence of each point in `make soak`; of each name the first, the last and every twentieth otherwise.
 """
 
 import asyncio

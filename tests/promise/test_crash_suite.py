@@ -1,6 +1,6 @@
 """Killed at every occurrence of every crash point, the story is gone on with, and the promise holds.
 
-Every occurrence of each point in `make soak`; of each name the first, the last and every tenth otherwise.
+Every occurrence of each point in `make soak`; of each name the first, the last and every twentieth otherwise.
 """
 
 import asyncio
