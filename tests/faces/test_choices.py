@@ -35,7 +35,7 @@ def test_a_conversation_is_found_by_a_word_of_it_or_taken_by_its_digit(tmp_path:
         spoken(terminal, "water the peas")
         terminal.types("/resume")
         terminal.sees("mend the shed")
-        assert SEARCHED in terminal.screen
+        terminal.sees(SEARCHED)
         terminal.press("beam\x7f")
         terminal.until(lambda: "mend the shed" not in terminal.screen.rpartition("›")[2])
         terminal.press("\r")

@@ -39,7 +39,8 @@ async def in_time() -> AsyncIterator[None]:
 @asynccontextmanager
 async def program(folder: Path, *, inside: bool) -> AsyncIterator[McpConnection]:
     """A server over its pipes, of this machine or in a sandbox."""
-    argv = (sys.executable, str(shutil.copy(ANSWERS, folder)))
+    python = "python3" if inside else sys.executable  # a checkout may lie where a sandbox does not look
+    argv = (python, str(shutil.copy(ANSWERS, folder)))
     sandbox = LocalSandbox(folder, home=folder / "own", state=folder / "run")
     way = SandboxProgram(argv, given({})) if inside else ServerProgram(argv, given({}))
     try:

@@ -289,6 +289,7 @@ WITHOUT_VIEWER = {
     "Outbox.progress": OF_ONE,
     "Outbox.is_settled": RUNS,
     "Outbox.pending": RUNS,
+    "Outbox.last_address": RUNS,
     "Outbox.at": RUNS,
     "Outbox.by_platform_id": RUNS,
     "Outbox.version": RUNS,
