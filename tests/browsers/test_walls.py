@@ -154,7 +154,7 @@ async def test_without_the_namespace_and_the_proxy_the_page_gets_out(
 
 def _walled(running: RunningChromium) -> str:
     """What it has mounted, which is nothing of this machine's people; and it is nobody, in a network of its own."""
-    inner = _child_of(running._process.pid)
+    inner = _chromium_of(running._process.pid)
     mounts = Path(f"/proc/{inner}/mountinfo").read_text()
     assert not any(f" {place} " in mounts for place in ("/root", "/home/", str(Path.home()), "/var", "/etc"))
     assert Path(f"/proc/{inner}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
@@ -205,10 +205,10 @@ async def test_it_sees_nothing_of_this_machine_and_is_nobody(site: Site) -> None
         await running.close()
 
 
-def _child_of(pid: int) -> int:
-    """The innermost process of a chain of single children."""
-    while children := Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        pid = int(children[0])
+def _chromium_of(pid: int) -> int:
+    """The browser's own process, below those that put it behind its wall."""
+    while not Path(f"/proc/{pid}/comm").read_text().startswith("chromium"):
+        pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
     return pid
 
 
@@ -259,7 +259,7 @@ async def test_whoever_kills_us_leaves_no_browser(site: Site) -> None:
     ours = await asyncio.create_subprocess_exec(sys.executable, "-c", STARTS, stdout=subprocess.PIPE)
     assert ours.stdout is not None
     wrapper = int(await ours.stdout.readline())
-    inner = _child_of(wrapper)
+    inner = _chromium_of(wrapper)
     handles = [os.pidfd_open(wrapper), os.pidfd_open(inner)]
     ours.send_signal(signal.SIGKILL)
     await ours.wait()
