@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from angelia.service.audit import LOG
 from angelia.service.settings.config import load
 from angelia.store.log.audit_trail import AuditQuery, Decided, audit_trail
 from angelia.store.sql import upkeep
+from angelia.store.sql.database import FILE
 from tests.faces.angelia import Place
 
 ANN, BEN = Principal("telegram", "4711"), Principal("telegram", "815")
@@ -122,6 +125,18 @@ def test_answers_are_shown_with_their_questions_narrowed_to_a_person_and_to_a_ti
     assert [one["question"] for one in told(place, "--person", "angelia")] == ["May I do c2_0?"]
     assert told(place, "--since", "2999-01-01") == []
     assert "yes, once: May I do c0_0?" in place.run("audit").out
+
+
+def test_one_that_is_damaged_has_a_line_that_says_so_and_the_others_are_shown(place: Place) -> None:
+    with closing(sqlite3.connect(place.home / FILE)) as other:
+        other.execute("DROP TRIGGER entries_never_change")
+        other.execute("UPDATE entries SET body = x'7b2278' WHERE kind = 'ApprovalGiven'")
+        other.commit()
+    torn, whole = told(place)
+    assert (torn["by"], whole["did"]) == ("", "no")
+    assert str(torn["did"]).startswith("cannot be read: Entry 6 of talk0001 cannot be read")
+    shown = place.run("audit")
+    assert (shown.code, "Entry 6 of talk0001" in shown.out, "May I do c1_0?" in shown.out) == (0, True, True)
 
 
 @pytest.mark.anyio

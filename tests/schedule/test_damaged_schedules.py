@@ -1,16 +1,19 @@
 """A schedule that is damaged stands still, which is told, and keeps no other from beginning."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from angelia.core import entry as e
+from angelia.core.errors import StoreDamaged
+from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
 from angelia.core.timing import Cron, Watched, WatchKind
+from angelia.service.schedule.clockwork import run_facts
 from angelia.service.schedule.occurrences import milliseconds
-from tests.schedule.virtual import CHAT, VirtualHome, damage_first_entry, damage_words
+from tests.schedule.virtual import CHAT, VirtualHome, alter_words, damage_first_entry, damage_words
 
 HOUR = 3_600_000
 
@@ -45,15 +48,20 @@ async def test_one_whose_log_is_damaged_is_paused_and_told_and_keeps_no_other_fr
     assert [fact.address for fact in told] == [CHAT]
 
 
-async def test_one_that_cannot_be_read_stands_still_says_why_and_keeps_no_other_from_beginning(
-    home: VirtualHome, tmp_path: Path
+@pytest.mark.parametrize(
+    ("damage", "why"), [(damage_words, "cannot be read"), (alter_words, "is not what was stored there")]
+)
+async def test_one_whose_words_are_damaged_or_altered_stands_still_says_why_and_keeps_no_other_from_beginning(
+    home: VirtualHome, tmp_path: Path, damage: Callable[[Path, ConversationId], None], why: str
 ) -> None:
     damaged, whole = await home.add(Cron("0 8 * * *")), await home.add(Cron("0 8 * * *"))
-    damage_words(tmp_path / "home", damaged)
+    damage(tmp_path / "home", damaged)
     home.now += 8 * HOUR
     await home.look(home.clockwork())
     assert [one.schedule for one in await home.schedules.ended(10)] == [whole]
     listed = {one.id: one for one in await home.schedules.visible(OWNER)}
     assert listed[damaged].state is e.ScheduleState.PAUSED
-    assert listed[damaged].why.startswith("It cannot be read")
+    assert f"Entry 2 of {damaged} {why}" in listed[damaged].why
+    with pytest.raises(StoreDamaged, match="cannot begin"):
+        await run_facts(home.transcript, listed[damaged], 0, 0, key="by hand")
     assert listed[whole].scheduled.text == "Look."

@@ -177,6 +177,11 @@ def damage_words(home: Path, conversation: ConversationId) -> None:
     _damage(home, "SET body = x'7b2278' WHERE seq = 2", conversation)
 
 
+def alter_words(home: Path, conversation: ConversationId) -> None:
+    """What it says is something else, which can be read."""
+    _damage(home, "SET body = CAST(replace(CAST(body AS TEXT), 'Look.', 'Leap.') AS BLOB) WHERE seq = 2", conversation)
+
+
 def _damage(home: Path, change: str, conversation: ConversationId) -> None:
     with closing(sqlite3.connect(home / FILE)) as other:
         other.execute("DROP TRIGGER entries_never_change")

@@ -74,7 +74,8 @@ class FoundEntries(Struct, frozen=True):
 class ListedQuestion(Struct, frozen=True):
     """A question that waits for a person; an answer names `call` and `digest`. `whole` is all that a yes would be to.
 
-    `conversation` and `title` are set in the list of all that waits.
+    `conversation` and `title` are set in the list of all that waits. There one whose entry is damaged has `unreadable`
+    as `asks`, says why, and cannot be answered.
     """
 
     call: str

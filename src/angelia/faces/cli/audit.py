@@ -14,7 +14,7 @@ from angelia.core.principal import Principal
 from angelia.core.text import one_line
 from angelia.core.unambiguous import unambiguous_line
 from angelia.faces.cli.options import open_to_read, settings_options
-from angelia.faces.words.decisions import decision_words
+from angelia.faces.words.decisions import decider, decision_words
 from angelia.faces.words.output import echo, echo_json
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
@@ -44,7 +44,8 @@ _QUESTION = 80
 def audit(since: datetime | None, person: str | None, form: str, follow: bool, **given: Any) -> int:
     """Show who said yes or no to what, and who changed what: grants, people, keys, settings, schedules, erasures.
 
-    It is a view of the log; its checksums show what was altered or left out (`angelia store verify`).
+    It is a view of the log; its checksums show what was altered or left out (`angelia store verify`). What cannot be
+    read has a line that says so.
     """
     moment = int(since.timestamp() * 1000) if since and since.year > 1970 else 0
     wanted = AuditQuery(moment, Principal.parse(person) if person else None)
@@ -77,7 +78,7 @@ def _as_told(one: Decided) -> dict[str, Any]:
     place = {"mark": f"{one.place}.{one.conversation}.{one.seq}", "at": one.at}
     return {
         **place,
-        "by": str(one.fact.by),
+        "by": decider(one),
         "did": decision_words(one.fact),
         "question": one.question,
         "fact": one.fact,
@@ -88,4 +89,4 @@ def _row(one: Decided) -> tuple[str, ...]:
     where = "" if one.conversation == LOG else short(one.conversation)
     did = decision_words(one.fact)
     asked = f"{did}: {unambiguous_line(one_line(one.question, _QUESTION))}" if one.question else did
-    return when(one.at), unambiguous_line(str(one.fact.by)), where, asked
+    return when(one.at), decider(one), where, asked

@@ -5,12 +5,20 @@ from typing import assert_never
 from angelia.core import entry as e
 from angelia.core.counts import counted
 from angelia.core.unambiguous import unambiguous_line
-from angelia.store.log.audit_trail import Decision
+from angelia.store.log.audit_trail import Decided, Decision
+from angelia.store.log.examined import UnreadableEntry
 
 
-def decision_words(fact: Decision) -> str:
+def decider(one: Decided) -> str:
+    """Who decided it; empty where that cannot be read."""
+    return "" if isinstance(one.fact, UnreadableEntry) else unambiguous_line(str(one.fact.by))
+
+
+def decision_words(fact: Decision | UnreadableEntry) -> str:
     """What was decided, such as `kept note 3`; what others named in it is unambiguous."""
     match fact:
+        case UnreadableEntry(why=why):
+            return f"cannot be read: {why}"
         case e.ApprovalGiven(scope=scope, answer=answer):
             return "answered" if answer else f"yes, {scope}"
         case e.ApprovalRefused():

@@ -25,7 +25,7 @@ from angelia.core.content import Text
 from angelia.core.counts import counted
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, CodecError, NotFound, StoreDamaged, passes
-from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation, steady_clock
+from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation, short, steady_clock
 from angelia.core.text import one_line
 from angelia.core.timing import OneTime, Watched
 from angelia.engine.background import BackgroundWork
@@ -37,7 +37,7 @@ from angelia.service.schedule.occurrences import following, upcoming
 from angelia.service.schedule.stuck_turns import FAILURES, FAULT, StuckTurns
 from angelia.service.schedule.when import shown
 from angelia.store.log.transcript import Transcript
-from angelia.store.tables.schedules import UNSEEN, Occurrence, Schedules, StoredSchedule
+from angelia.store.tables.schedules import UNREADABLE, UNSEEN, Occurrence, Schedules, StoredSchedule
 
 GRACE_MS = 60_000
 """How late an occurrence may begin and still count as on time."""
@@ -343,8 +343,13 @@ async def run_facts(
 ) -> Beginning:
     """What begins a turn of a schedule; `due` is 0 for one that somebody asks for, under a `key` of its own. `seen` is
     what has changed, None where nothing is watched.
+
+    Raises:
+        StoreDamaged: what the schedule says is not what was stored, or cannot be read.
     """
     said = schedule.scheduled
+    if said is UNREADABLE:
+        raise StoreDamaged(f"The schedule {short(schedule.id)} cannot begin.", schedule.why)
     occurred = e.Occurred(
         _opening_words(schedule, due, missed),
         said.by,

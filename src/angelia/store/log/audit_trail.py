@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from angelia.core import codec
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId
 from angelia.core.principal import ANGELIA, Principal
+from angelia.store.log.examined import UnreadableEntry, at_places
 from angelia.store.port import ALL_ROWS, LogStore, StoreConnection
 from angelia.store.sql.schema import DECIDED
 
@@ -32,13 +32,15 @@ _LONGEST_S = 1.0
 
 
 class Decided(Struct, frozen=True):
-    """One of them, where it stands and when (Unix milliseconds). `question` is what was asked, for an answer."""
+    """One of them, where it stands and when (Unix milliseconds). `question` is what was asked, for an answer. One that
+    is damaged stands in its place, with why it cannot be read.
+    """
 
     place: int
     conversation: ConversationId
     seq: int
     at: int
-    fact: Decision
+    fact: Decision | UnreadableEntry
     question: str = ""
 
 
@@ -48,19 +50,19 @@ class AuditQuery(Struct, frozen=True):
     since: int = 0
     person: Principal | None = None
 
-    def holds(self, fact: Decision) -> bool:
-        """Whether it is of the person. What we did of our own accord is nobody's, unless that is asked for."""
+    def holds(self, fact: Decision | UnreadableEntry) -> bool:
+        """Whether it is of the person. What we did of our own accord is nobody's, unless that is asked for; what cannot
+        be read may be anybody's.
+        """
+        if isinstance(fact, UnreadableEntry):
+            return True
         if self.person is None:
             return fact.by != ANGELIA or isinstance(fact, e.Administered)
         return self.person == fact.by or (isinstance(fact, e.Administered) and self.person == fact.person)
 
 
 async def audit_trail(db: LogStore, wanted: AuditQuery) -> AsyncIterator[list[Decided]]:
-    """What was decided, oldest first, then an empty list, then what is decided from now on, by whichever process.
-
-    Raises:
-        CodecError: a newer version wrote one; those before it were given.
-    """
+    """What was decided, oldest first, then an empty list, then what is decided from now on, by whichever process."""
     place = 0
     while True:
         version = await db.data_version()
@@ -73,11 +75,7 @@ async def audit_trail(db: LogStore, wanted: AuditQuery) -> AsyncIterator[list[De
 
 
 async def newest_decisions(db: LogStore, wanted: AuditQuery, before: int, most: int) -> list[Decided]:
-    """At most so many of them, newest first: those before a place in the log, or the last ones for a place of 0.
-
-    Raises:
-        CodecError: a newer version wrote one.
-    """
+    """At most so many of them, newest first: those before a place in the log, or the last ones for a place of 0."""
     return await db.read(partial(_newest, wanted=wanted, before=before or ALL_ROWS, most=most))
 
 
@@ -100,33 +98,34 @@ def _page(connection: StoreConnection, after: int, wanted: AuditQuery) -> tuple[
 
 def _rows_of(where: str, order: str) -> str:
     return (
-        f"SELECT id, conversation, seq, at, version, body FROM entries WHERE {where} AND at >= ?"  # noqa: S608 - fixed
+        f"SELECT id, conversation, seq, at FROM entries WHERE {where} AND at >= ?"  # noqa: S608 - fixed
         f" AND {DECIDED} ORDER BY {order} LIMIT ?"
     )
 
 
 def _decided(connection: StoreConnection, rows: Sequence[tuple[Any, ...]], wanted: AuditQuery) -> list[Decided]:
     found = []
-    for place, conversation, seq, at, version, body in rows:
-        fact = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
-        assert isinstance(fact, Decision)
+    for row, stored in zip(rows, at_places(connection, [row[0] for row in rows]), strict=True):
+        place, conversation, seq, at = row
+        fact = stored.fact if isinstance(stored, e.Entry) else stored
+        assert isinstance(fact, Decision | UnreadableEntry)
         if wanted.holds(fact):
             question = _question(connection, conversation, seq, fact)
             found.append(Decided(place, ConversationId(conversation), seq, at, fact, question))
     return found
 
 
-def _question(connection: StoreConnection, conversation: str, before: int, fact: Decision) -> str:
-    """What an answer was to: the last question of its call before it."""
+def _question(connection: StoreConnection, conversation: str, before: int, fact: Decision | UnreadableEntry) -> str:
+    """What an answer was to: the last question of its call before it that can be read."""
     if not isinstance(fact, e.ApprovalGiven | e.ApprovalRefused):
         return ""
     rows = connection.execute(
-        "SELECT version, body FROM entries WHERE conversation = ? AND seq < ? AND kind = 'ApprovalAsked'"
-        " ORDER BY seq DESC",
+        "SELECT id FROM entries WHERE conversation = ? AND seq < ? AND kind = 'ApprovalAsked' ORDER BY seq DESC",
         (conversation, before),
     )
-    for version, body in rows:
-        asked = codec.decode(body, version=version)
+    for (place,) in rows.fetchall():
+        (stored,) = at_places(connection, [place])
+        asked = stored.fact if isinstance(stored, e.Entry) else None
         if isinstance(asked, e.ApprovalAsked) and asked.call == fact.call:
             return asked.question
     return ""

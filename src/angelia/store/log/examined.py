@@ -1,7 +1,7 @@
 """Reading entries and looking whether they are what was stored: each in its place, unaltered, after the one before."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -20,6 +20,8 @@ _UNKNOWN = KeptSums(b"", ())
 _PAGE = 1_000
 """Entries that are asked for at once: PostgreSQL sends all that a statement finds before the first can be read."""
 
+SALVAGED = "`angelia store verify` says what is damaged; `angelia store salvage FOLDER` saves what can be read."
+"""What to do about what is damaged."""
 Placed = tuple[int, StoredEntry | None]
 """A number, and the entry there; None for one that cannot be read."""
 
@@ -36,6 +38,15 @@ class Damage(Struct, frozen=True):
         if self.upto > self.seq:
             return f"Entries {self.seq} to {self.upto} of {self.conversation} {self.why}."
         return f"Entry {self.seq} of {self.conversation} {self.why}."
+
+
+class UnreadableEntry(Struct, frozen=True):
+    """Stands where an entry is not what was stored, or nobody can read it: `why`, with what to do. `at` is when it was
+    written (Unix milliseconds), 0 where nobody knows.
+    """
+
+    why: str
+    at: int = 0
 
 
 class Examined(Struct, frozen=True):
@@ -159,12 +170,45 @@ def at_place(connection: StoreConnection, place: int) -> tuple[StoredEntry | Non
     row = _fetched(connection, place)
     if row is None:
         return None, unreadable_at(place) if _is_there(connection, place) else ""
-    before = connection.execute(
-        "SELECT sum FROM entries WHERE conversation = ? AND seq = ?", (row.conversation, row.seq - 1)
-    ).fetchone()
-    known = FIRST if row.seq == 1 else (before[0] if before else None)
+    known = FIRST if row.seq == 1 else _sum_of(connection, row.conversation, row.seq - 1)
     damage = _looked_at(known, row, _sums(connection, row.conversation) if row.epoch < COPIED else None).damage
     return row, str(damage) if damage else ""
+
+
+def at_places(connection: StoreConnection, places: Sequence[int]) -> list[Entry | UnreadableEntry]:
+    """The entries that tables name by their places, in that order; one that is damaged keeps no other from being read.
+    None of them is a fork's from another log: what those say adds to no table.
+    """
+    try:
+        found = dict(_together(connection, places))
+    except sqlite3.DatabaseError:
+        found = {}
+    return [found.get(place) or _alone(connection, place) for place in places]
+
+
+def _together(connection: StoreConnection, places: Sequence[int]) -> Iterator[tuple[int, Entry | None]]:
+    """What is as it was stored; None for what has to be looked at."""
+    columns = ", ".join(f"e.{name}" for name in StoredEntry._fields)
+    for start in range(0, len(places), _PAGE):
+        some = places[start : start + _PAGE]
+        rows = connection.execute(
+            f"SELECT b.sum, e.id, {columns} FROM entries AS e LEFT JOIN entries AS b"  # noqa: S608 - names and marks
+            " ON b.conversation = e.conversation AND b.seq = e.seq - 1"
+            f" WHERE e.id IN ({', '.join('?' * len(some))})",
+            tuple(some),
+        )
+        for before, place, *stored in rows:
+            row = StoredEntry(*stored)
+            looked = _looked_at(FIRST if row.seq == 1 else before, row, _UNKNOWN)
+            yield place, None if looked.damage else looked.entry
+
+
+def _alone(connection: StoreConnection, place: int) -> Entry | UnreadableEntry:
+    row, damage = at_place(connection, place)
+    if row and not damage:
+        return Entry(row.seq, row.at, codec.decode(row.body, version=row.version))
+    why = damage or f"The entry at place {place} cannot be found."
+    return UnreadableEntry(f"{why} {SALVAGED}", row.at if row else 0)
 
 
 def unreadable_at(place: int) -> str:
@@ -209,6 +253,16 @@ def _rows(connection: StoreConnection, conversation: ConversationId, after: int)
         ).fetchall()
         for one, place in places:
             yield one, _fetched(connection, place)
+
+
+def _sum_of(connection: StoreConnection, conversation: str, seq: int) -> bytes | None:
+    """The checksum of an entry, None where it cannot be read."""
+    query = "SELECT sum FROM entries WHERE conversation = ? AND seq = ?"
+    try:
+        found = connection.execute(query, (conversation, seq)).fetchone()
+    except sqlite3.DatabaseError:
+        return None
+    return found[0] if found else None
 
 
 def _is_there(connection: StoreConnection, place: int) -> bool:

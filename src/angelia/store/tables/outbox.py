@@ -4,12 +4,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from angelia.core import codec
 from angelia.core.content import Content, Text
-from angelia.core.entry import Address, DeliveryQueued, QuestionChoice
-from angelia.core.errors import CodecError
+from angelia.core.entry import Address, DeliveryQueued, Entry, QuestionChoice
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.principal import Principal
+from angelia.store.log.examined import at_places
 from angelia.store.log.projections import PREVIEW
 from angelia.store.port import LogStore, StoreConnection
 from angelia.store.sql.visibility import visible_to
@@ -52,12 +51,9 @@ class Receipt(Struct, frozen=True):
 
 
 UNREADABLE = DeliveryQueued(DeliveryId(""), Address("", ""), (Text("(what it says cannot be read)"),), "")
-"""Stands for a delivery that cannot be read: damaged, or written by a newer version."""
+"""Stands for a delivery that cannot be read: damaged, altered, or written by a newer version."""
 
-_SELECT = """
-    SELECT o.id, o.conversation, o.seq, o.place, o.status, o.attempt, o.platform_id, o.detail, e.version, e.body, e.at
-    FROM outbox AS o JOIN entries AS e ON e.id = o.place
-"""
+_SELECT = "SELECT o.id, o.conversation, o.seq, o.place, o.status, o.attempt, o.platform_id, o.detail FROM outbox AS o "
 _COUNTED = "SELECT status, count(*) FROM outbox WHERE door = ?"
 _BEYOND = 2**62
 """A place after all others."""
@@ -160,14 +156,12 @@ class Outbox:
 
 
 def _receipts(connection: StoreConnection, where: str, *values: str | int) -> list[Receipt]:
+    rows = connection.execute(_SELECT + where, values).fetchall()
     receipts = []
-    for number, conversation, seq, place, status, attempt, platform_id, detail, version, body, at in connection.execute(
-        _SELECT + where, values
-    ):
-        try:
-            queued = codec.decode(body, version=version)
-        except CodecError:  # those behind it go out
-            queued = UNREADABLE
+    for row, stored in zip(rows, at_places(connection, [row[3] for row in rows]), strict=True):
+        number, conversation, seq, place, status, attempt, platform_id, detail = row
+        # Those behind one that cannot be read go out.
+        queued = stored.fact if isinstance(stored, Entry) else UNREADABLE
         assert isinstance(queued, DeliveryQueued)
         receipts.append(
             Receipt(
@@ -185,7 +179,7 @@ def _receipts(connection: StoreConnection, where: str, *values: str | int) -> li
                 queued.reply_to,
                 queued.choices,
                 queued.after,
-                at,
+                stored.at,
             )
         )
     return receipts

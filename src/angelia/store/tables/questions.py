@@ -2,29 +2,28 @@
 
 from msgspec import Struct
 
-from angelia.core import codec
-from angelia.core.entry import ApprovalAsked
+from angelia.core.entry import ApprovalAsked, Entry
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
+from angelia.store.log.examined import UnreadableEntry, at_places
 from angelia.store.port import LogStore, StoreConnection
 from angelia.store.sql.visibility import visible_to
 
 
 class WaitingQuestion(Struct, frozen=True):
-    """An open question: the entry `seq` of a conversation, asked `at` (Unix milliseconds)."""
+    """An open question: the entry `seq` of a conversation, asked `at` (Unix milliseconds). One that is damaged waits as
+    well, and says why it cannot be read.
+    """
 
     conversation: ConversationId
     title: str
     door: str
     seq: int
     at: int
-    asked: ApprovalAsked
+    asked: ApprovalAsked | UnreadableEntry
 
 
-_SELECT = """
-    SELECT q.conversation, c.title, c.door, q.seq, e.at, e.version, e.body
-    FROM questions AS q CROSS JOIN conversations AS c JOIN entries AS e ON e.id = q.place
-"""
+_SELECT = "SELECT q.conversation, c.title, c.door, q.seq, q.place FROM questions AS q CROSS JOIN conversations AS c "
 
 
 class WaitingQuestions:
@@ -55,9 +54,11 @@ class WaitingQuestions:
 
 
 def _found(connection: StoreConnection, where: str, values: tuple[str, ...]) -> list[WaitingQuestion]:
+    rows = connection.execute(_SELECT + where, values).fetchall()
     found = []
-    for conversation, title, door, seq, at, version, body in connection.execute(_SELECT + where, values):
-        asked = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
-        assert isinstance(asked, ApprovalAsked)
-        found.append(WaitingQuestion(ConversationId(conversation), title, door, seq, at, asked))
+    for row, stored in zip(rows, at_places(connection, [row[-1] for row in rows]), strict=True):
+        conversation, title, door, seq, _ = row
+        asked = stored.fact if isinstance(stored, Entry) else stored
+        assert isinstance(asked, ApprovalAsked | UnreadableEntry)
+        found.append(WaitingQuestion(ConversationId(conversation), title, door, seq, stored.at, asked))
     return found

@@ -2,13 +2,13 @@
 
 from msgspec import Struct
 
-from angelia.core import codec
 from angelia.core.days import last_day
-from angelia.core.entry import Address, Scheduled, ScheduleState
-from angelia.core.errors import BadInput, CodecError, NotFound
+from angelia.core.entry import Address, Entry, Scheduled, ScheduleState
+from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
 from angelia.core.timing import FromOutside, OneTime, source_of
+from angelia.store.log.examined import at_places
 from angelia.store.port import LogStore, StoreConnection
 from angelia.store.portable import ends_with
 from angelia.store.sql.visibility import visible_to
@@ -20,7 +20,7 @@ UNCHANGED = "unchanged"
 UNSEEN = "unseen"
 """The same, because what is watched could not be looked at."""
 UNREADABLE = Scheduled(OneTime("1970-01-01T00:00:00Z"), "UTC", "(what it says cannot be read)", 0, Address("", ""))
-"""Stands for one that cannot be read: damaged, or written by a newer version."""
+"""Stands for one that cannot be read: damaged, altered, or written by a newer version."""
 _STEP_MS = 60_000
 """Further ahead than by this nothing is dealt with unless the clock was wrong."""
 
@@ -69,10 +69,7 @@ class Occurrence(Struct, frozen=True):
     digest: str
 
 
-_SELECT = """
-    SELECT s.conversation, s.owner, s.state, s.why, s.upto, s.changed, e.version, e.body
-    FROM schedules AS s JOIN entries AS e ON e.id = s.place
-"""
+_SELECT = "SELECT s.conversation, s.owner, s.state, s.why, s.upto, s.changed, s.place FROM schedules AS s "
 _OCCURRED = "SELECT schedule, due, last, count, why, conversation, seq, ending, digest FROM occurrences"
 
 
@@ -193,12 +190,14 @@ class Schedules:
 
 
 def _schedules(connection: StoreConnection, where: str, *values: str | int) -> list[StoredSchedule]:
+    rows = connection.execute(_SELECT + where, values).fetchall()
     found = []
-    for name, owner, state, why, upto, changed, version, body in connection.execute(_SELECT + where, values):
-        try:
-            scheduled = codec.decode(body, version=version, where="It")
-        except CodecError as error:  # it stands still, and says why; the others go on
-            scheduled, why = UNREADABLE, str(error)
+    for row, stored in zip(rows, at_places(connection, [row[-1] for row in rows]), strict=True):
+        name, owner, state, why, upto, changed, _ = row
+        if isinstance(stored, Entry):
+            scheduled = stored.fact
+        else:  # it stands still, and says why; the others go on
+            scheduled, why = UNREADABLE, stored.why
             state = ScheduleState.ENDED if state == ScheduleState.ENDED else ScheduleState.PAUSED
         assert isinstance(scheduled, Scheduled)
         found.append(StoredSchedule(name, Principal.parse(owner), scheduled, ScheduleState(state), why, upto, changed))

@@ -17,7 +17,7 @@ from angelia.faces.web.asgi.guards import RouteGuard
 from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, json_response
 from angelia.faces.web.asgi.routes import Route
 from angelia.faces.web.conversations.entry_view import View, part_views
-from angelia.faces.words.decisions import decision_words
+from angelia.faces.words.decisions import decider, decision_words
 from angelia.service.audit import LOG
 from angelia.service.chats.gateway_state import gateway_of
 from angelia.service.notes.explanation import explained, history
@@ -332,7 +332,7 @@ def _decision(one: Decided) -> View:
     return {
         "place": one.place,
         "at": one.at,
-        "by": str(one.fact.by),
+        "by": decider(one),
         "did": decision_words(one.fact),
         "question": clean(one.question),
         "kind": type(one.fact).__name__,

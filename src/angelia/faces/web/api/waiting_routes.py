@@ -9,9 +9,11 @@ from angelia.faces.web.api.record_routes import receipt_view, schedule_view
 from angelia.faces.web.asgi.guards import RouteGuard
 from angelia.faces.web.asgi.request import RouteRequest, RouteResponse, json_response
 from angelia.faces.web.asgi.routes import Route
-from angelia.faces.web.conversations.entry_view import View, question_view, where_view
+from angelia.faces.web.conversations.entry_view import View, question_view, unreadable_view, where_view
 from angelia.service.receipts import DOUBTFUL
 from angelia.service.schedule.ahead import waits
+from angelia.store.log.examined import UnreadableEntry
+from angelia.store.tables.questions import WaitingQuestion
 from angelia.store.tables.schedules import StoredSchedule
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ class WaitingRoutes:
         at = {one.conversation: await self._app.transcript.summary(OWNER, one.conversation) for one in waiting}
         return [
             {
-                **question_view(one.seq, one.asked),
+                **_asked_view(one),
                 "facts": where_view(at[one.conversation].workspace, at[one.conversation].sandbox),
                 "conversation": one.conversation,
                 "title": clean(one.title),
@@ -75,3 +77,8 @@ class WaitingRoutes:
             }
             for one in waiting
         ]
+
+
+def _asked_view(one: WaitingQuestion) -> View:
+    asked = one.asked
+    return unreadable_view(one.seq, asked.why) if isinstance(asked, UnreadableEntry) else question_view(one.seq, asked)

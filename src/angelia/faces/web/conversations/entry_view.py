@@ -154,6 +154,12 @@ def question_view(seq: int, asked: e.ApprovalAsked) -> View:
     }
 
 
+def unreadable_view(seq: int, why: str) -> View:
+    """Stands for the question of the entry `seq`, which cannot be read and so not be answered."""
+    told = {"seq": seq, "question": "A question that cannot be read", "why": clean(why), "asks": "unreadable"}
+    return {**dict.fromkeys(("call", "digest", "whole", "pattern"), ""), "choices": [], "expires": 0, **told}
+
+
 def addresses_in(text: str) -> list[tuple[int, int]]:
     """Where a text names places beyond this machine, as the page counts letters (UTF-16); for the eye alone.
 

@@ -9,7 +9,7 @@ const FILTERS = { ApprovalGiven: "answer", ApprovalRefused: "answer", Administer
 
 /** @param {{id: string}} props */
 export const Audit = ({ id }) => html`<${ListDetail} page="audit" sub="Who decided what" find="Find in decisions" of=${({ decided }) => decided} most=${100} id=${id} none="Nothing was decided yet" hint="Each yes and no to a question stands here, and each change to settings, keys and people."
-  row=${(one) => ({ id: String(one.place), state: one.kind === "ApprovalRefused" ? "missed" : "done", word: one.by, title: sentence(one.did), line: one.question || one.by, side: when(one.at), kind: FILTERS[one.kind] || "rest" })}
+  row=${(one) => ({ id: String(one.place), state: one.kind === "ApprovalRefused" || !one.by ? "missed" : "done", word: one.by || "cannot be read", title: sentence(one.did), line: one.question || one.by || one.did, side: when(one.at), kind: FILTERS[one.kind] || "rest" })}
   filters=${[["answer", "Answers"], ["home", "This home"], ["rest", "The rest"]]}>
   ${(one) => one && html`<div><h2>${sentence(one.did)}</h2>${one.question && html`<p>${one.question}</p>`}</div>
-    <${Details} rows=${[["By", one.by], ["When", when(one.at)], ["Stands in", one.conversation ? html`<a class="link" href=${link("c", one.conversation, one.seq)}>its conversation, entry ${one.seq}</a>` : `the home's own log, entry ${one.seq}`]]} />`}<//>`;
+    <${Details} rows=${[["By", one.by || "cannot be read"], ["When", when(one.at)], ["Stands in", one.conversation ? html`<a class="link" href=${link("c", one.conversation, one.seq)}>its conversation, entry ${one.seq}</a>` : `the home's own log, entry ${one.seq}`]]} />`}<//>`;

@@ -29,7 +29,7 @@ export function Overview() {
   return html`<${Top} title="Overview" /><div class="page" tabindex="0" role="region" aria-label="Overview"><div class="wrap">${!about ? html`<${Skeleton} />` : html`
     <div class="head"><h2>${all ? `${count(all, "thing")} ${all === 1 ? "waits" : "wait"} for you` : "Nothing waits for you"}</h2><p>${summary}</p></div>
     <div><section class="part" aria-labelledby="w"><h2 id="w" class="sr">Waits for you</h2>
-      ${all ? html`<ol class="items">${questions.map((question) => html`<${Waiting} key=${question.call} question=${question} />`)}
+      ${all ? html`<ol class="items">${questions.map((question) => html`<${Waiting} key=${`${question.conversation}.${question.seq}`} question=${question} />`)}
         ${deliveries.map((one) => html`<li key=${one.id}><${Icon} name=${one.status === "failed" ? "failed" : "unknown"} cls=${one.status === "failed" ? "ic bad" : "ic wait"} /><div><h3>“${titleOf(one)}” ${one.status === "failed" ? "did not arrive" : "may have arrived"}</h3><p>${one.detail || "No word came after it was sent."}</p><p class="from"><a href=${link("receipts", one.conversation, one.id)}>Receipt</a> · <a href=${link("c", one.conversation, one.seq)}>its conversation</a> · to ${receiver(one.to)}</p><div class="go"><${Again} conversation=${one.conversation} delivery=${one.id} sure=${one.status === "failed"} heard=${heedHome} /></div></div></li>`)}
         ${stopped.map((one) => html`<li key=${one.id}><${Icon} name="missed" cls="ic wait" /><div><h3>${scheduled(one)} is ${one.state}</h3><p>${one.why}</p><p class="from"><a href=${link("schedule", one.id)}>Schedule</a></p>${one.state !== "ended" && html`<div class="go"><${Act} path=${`/api/schedules/${one.id}/resume`} word="Resume" told="It goes on." again=${heedHome} /></div>`}</div></li>`)}</ol>`
       : html`<div class="box"><${Empty} icon="done" title="Questions stand here, and what did not arrive"><a class="b" href=${link("new")}>New conversation</a><//></div>`}</section>
@@ -42,13 +42,14 @@ export function Overview() {
 function Waiting({ question }) {
   const [longer, setLonger] = useState(false);
   const choice = question.asks === "choice";
+  const unreadable = question.asks === "unreadable";
   const { deaf } = useDeaf([question.call, question.digest]);
   /** @param {object} words @param {string} told */
   const give = (words, told) => void (deaf() || answer(question.conversation, question, words, told));
   return html`<li><${Icon} name="wait" cls="ic wait" /><div><h3>${question.question}<time>${when(question.at)}</time></h3>${question.why && html`<p>${question.why}</p>`}
-    <p class="from"><a href=${link("c", question.conversation)}>${question.title || "New conversation"}</a> · the turn waits</p>${question.picture && html`<p><a class="b" href=${link("live", question.conversation)}>Act in the page</a></p><${Media} id=${question.conversation} file=${question.picture} />`}<${Whole} question=${question} />${!choice && html`<${Facts} question=${question} />`}
-    <div class="go">${choice ? question.choices.map((/** @type {string} */ words, /** @type {number} */ n) => html`<button class=${n ? "b" : "b main"} onClick=${() => give({ yes: true, words }, `Answered: ${words}`)}>${words}</button>`)
-      : html`<button class="b main" onClick=${() => give({ yes: true }, "Allowed once. It runs now.")}>Allow once</button><button class="b" onClick=${() => give({ yes: false }, "Not allowed. Angelia was told.")}>Don’t allow</button>${question.pattern && html`<button class="b bare" aria-haspopup="dialog" aria-label="Allow for longer…" onClick=${() => setLonger(true)}><span class="long">Allow for longer…</span><span class="short">Longer…</span></button>`}`}</div>
+    <p class="from"><a href=${link("c", question.conversation)}>${question.title || "New conversation"}</a> · the turn waits</p>${question.picture && html`<p><a class="b" href=${link("live", question.conversation)}>Act in the page</a></p><${Media} id=${question.conversation} file=${question.picture} />`}<${Whole} question=${question} />${!choice && !unreadable && html`<${Facts} question=${question} />`}
+    ${!unreadable && html`<div class="go">${choice ? question.choices.map((/** @type {string} */ words, /** @type {number} */ n) => html`<button class=${n ? "b" : "b main"} onClick=${() => give({ yes: true, words }, `Answered: ${words}`)}>${words}</button>`)
+      : html`<button class="b main" onClick=${() => give({ yes: true }, "Allowed once. It runs now.")}>Allow once</button><button class="b" onClick=${() => give({ yes: false }, "Not allowed. Angelia was told.")}>Don’t allow</button>${question.pattern && html`<button class="b bare" aria-haspopup="dialog" aria-label="Allow for longer…" onClick=${() => setLonger(true)}><span class="long">Allow for longer…</span><span class="short">Longer…</span></button>`}`}</div>`}
     ${longer && html`<${Longer} question=${question} close=${() => setLonger(false)} give=${(/** @type {object} */ words, /** @type {string} */ told) => (setLonger(false), give(words, told))} />`}</div></li>`;
 }
 
