@@ -63,7 +63,7 @@ async def reached(
         return text.replace("s3cr3t-t0k3n", "[hidden]")
 
     transports = Transports(life, str(folder), lambda: empty_folder(folder), ENVIRON, fetcher, redact, inside, logins)
-    servers = Servers(transports, lambda: changes.append("changed"))
+    servers = Servers(lambda: transports, lambda: changes.append("changed"))
     for number, way in enumerate(ways, 1):
         servers.add(Server(f"s{number}", way, whose, seconds)).begin()
     try:

@@ -13,16 +13,15 @@ from angelia.core.errors import BadInput
 from angelia.policy.egress import judge_address, judge_url, ranges_named
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.port import Sandbox
-from angelia.service.conversation.servers import configured
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.service.settings.server_logins import ServerLogins
-from angelia.tools.mcp.server import Site
-from angelia.tools.mcp.settings import McpSettings
+from angelia.tools.mcp.settings import McpSettings, ServerSettings
 from angelia.tools.mcp.toolset import McpTools
-from angelia.tools.mcp.transports import Transports
 
 if TYPE_CHECKING:
     from angelia.tools.mcp.logins import LoginPerson, RegisteredClient
+    from angelia.tools.mcp.server import Server
+    from angelia.tools.mcp.transports import Transports
     from angelia.tools.web.fetcher import Fetcher
 
 
@@ -56,17 +55,27 @@ class ConversationServers(McpTools):
         self._state = sources.state
         empty = partial(empty_folder, sources.home)
 
+        def configure(name: str, settings: ServerSettings) -> "Server":
+            from angelia.service.conversation.servers import configured
+
+            return configured(name, settings, sources.secret_refs)
+
         def fetcher(named: tuple[str, ...]) -> "Fetcher":
             from angelia.tools.web.fetcher import Fetcher
 
             return Fetcher(judge_url, lambda address: judge_address(address, (*sources.ranges, *named)))
 
+        def transports() -> "Transports":
+            from angelia.tools.mcp.transports import Transports
+
+            return Transports(
+                self._programs, folder, empty, sources.environ, fetcher, sources.redact, sandbox, sources.logins
+            )
+
         super().__init__(
             sources.settings.servers,
-            lambda name, settings: configured(name, settings, sources.secret_refs),
-            Transports(
-                self._programs, folder, empty, sources.environ, fetcher, sources.redact, sandbox, sources.logins
-            ),
+            configure,
+            transports,
             sources.settings.patience,
             taken,
         )
@@ -93,6 +102,9 @@ async def logged_in_at(sources: McpSources, name: str, person: "LoginPerson", cl
     if settings is None:
         known = ", ".join(sources.settings.servers) or "none; `angelia mcp add` adds one"
         raise BadInput(f"There is no server {name!r} in the settings.", then=f"There are: {known}.")
+    from angelia.service.conversation.servers import configured
+    from angelia.tools.mcp.server import Site
+
     way = configured(name, settings, sources.secret_refs).way
     if not isinstance(way, Site) or way.transport != "http":
         raise BadInput(f"{name} is no site with streamable HTTP: there is nothing to log in at.")

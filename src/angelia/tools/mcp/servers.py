@@ -25,7 +25,7 @@ class Servers:
     something about one of them has changed.
     """
 
-    def __init__(self, transports: "Transports", changed: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, transports: "Callable[[], Transports]", changed: Callable[[], None] = lambda: None) -> None:
         self._transports, self._changed = transports, changed
         self._connections: dict[str, McpConnection] = {}
 
@@ -45,7 +45,7 @@ class Servers:
         """Take in a server; it is not begun."""
         from angelia.tools.mcp.connection import McpConnection  # what it takes is loaded with the first server
 
-        connection = self._connections[server.name] = McpConnection(server, self._transports, self._changed)
+        connection = self._connections[server.name] = McpConnection(server, self._transports(), self._changed)
         return connection
 
     def get(self, name: str) -> "McpConnection | None":

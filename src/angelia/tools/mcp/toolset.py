@@ -39,7 +39,7 @@ class McpTools:
         self,
         settings: Mapping[str, ServerSettings],
         configure: Configure,
-        transports: "Transports",
+        transports: "Callable[[], Transports]",
         patience: float,
         taken: Callable[[], Collection[str]],
     ) -> None:
