@@ -2,7 +2,7 @@
 
 import re
 
-_UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
+_UNSTORABLE = "[\ud800-\udfff\x00]"
 _CONTROL = r"[\x00-\x1f\x7f-\x9f]"
 _ENDING = 16
 """Bytes of the longest ending of a name that is taken for one."""
@@ -14,7 +14,7 @@ def clean(text: str) -> str:
     >>> clean("a" + chr(0xD83D) + chr(0) + "é") == "a" + chr(0xFFFD) * 2 + "é"
     True
     """
-    return _UNSTORABLE.sub("\ufffd", text)
+    return text if text.isascii() and "\0" not in text else re.sub(_UNSTORABLE, "\ufffd", text)
 
 
 def file_name(name: str, most: int = 255) -> str:

@@ -13,7 +13,7 @@ scripts that join (Persian, Hindi). In doubt they are shown.
 import re
 from unicodedata import category
 
-_UNSEEN = re.compile(
+_UNSEEN = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
@@ -34,7 +34,7 @@ def visible(text: str) -> str:
     >>> visible("\x1b]0;title\x07 ok\n"), visible("\x7f \x9b2J \u202egpj.exe")
     ('␛]0;title␇ ok\n', '␡ ‹U+009B›2J ‹U+202E›gpj.exe')
     """
-    return text if text.isascii() and text.isprintable() else _UNSEEN.sub(_sign, text)
+    return text if text.isascii() and text.isprintable() else re.sub(_UNSEEN, _sign, text)
 
 
 def visible_line(text: str) -> str:
@@ -77,4 +77,4 @@ def _within_emoji(text: str, at: int) -> bool:
 
 
 def _is(character: str, kinds: tuple[str, ...]) -> bool:
-    return len(character) == 1 and category(character) in kinds and not _UNSEEN.match(character)
+    return len(character) == 1 and category(character) in kinds and not re.match(_UNSEEN, character)

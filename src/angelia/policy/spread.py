@@ -16,7 +16,7 @@ SHORTEST = 6
 
 _BETWEEN = b" \t\r\n:,"
 _ESCAPES = (b"\\x", b"0x")
-_KEPT = re.compile(rb"[ \t\r\n:,]|\\x|0x|(.)", re.DOTALL)
+_KEPT = rb"(?s)[ \t\r\n:,]|\\x|0x|(.)"
 _MOST_SPREAD = 6
 """Bytes that one character of a form may take up with what stands around it."""
 
@@ -122,4 +122,4 @@ def _positions(data: bytes, *, hexadecimal: bool) -> list[int]:
     """Where in `data` each byte of `_bare` stands."""
     if not hexadecimal:
         return [at for at, byte in enumerate(data) if byte not in b" \t\r\n"]
-    return [match.start(1) for match in _KEPT.finditer(data.lower()) if match[1]]
+    return [match.start(1) for match in re.finditer(_KEPT, data.lower()) if match[1]]

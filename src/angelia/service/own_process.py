@@ -26,7 +26,7 @@ _PR_SET_DUMPABLE = 4
 """prctl(2), <linux/prctl.h>."""
 _MOST_DESCRIPTORS = 16_384
 """Enough for every conversation that stays open; what is started by commands inherits the limit."""
-_HANDLE = re.compile(r"\$\{(\w+)\}")
+_HANDLE = r"\$\{(\w+)\}"
 
 logger = logging.getLogger("angelia.own_process")
 
@@ -74,7 +74,7 @@ def _named(settings: Any) -> Iterator[str]:
     """Every variable that the settings take a secret from: `env = "NAME"`, `key_variable = "NAME"`, `${NAME}`."""
     match settings:
         case str():
-            yield from _HANDLE.findall(settings)
+            yield from re.findall(_HANDLE, settings)
         case list() | tuple():
             for part in settings:
                 yield from _named(part)

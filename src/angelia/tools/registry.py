@@ -14,7 +14,7 @@ from angelia.core.text import shorten
 from angelia.tools.port import JsonArguments, Schema, Tool, Toolset
 from angelia.tools.schema import shown_schema
 
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_NUL = r"(?<!\\)(?:\\\\)*\\u0000"
 """An escaped NUL in JSON text; a backslash that is itself escaped is not meant."""
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -96,7 +96,7 @@ class Registry:
         tool = self._tools.get(name)
         if tool is None:
             return BadCall(f"There is no tool {shorten(name, 80)!r}. The tools are: {', '.join(self._tools)}.")
-        if _NUL.search(arguments):
+        if re.search(_NUL, arguments):
             return BadCall(f"{name} was not run: its arguments hold a NUL character (\\u0000), which no tool takes.")
         try:
             return _fitting(tool.arguments, arguments)

@@ -9,7 +9,7 @@ from angelia.core.errors import ConfigError
 from angelia.models.catalog.credentials import ReadSecret, key_from_command, keys_in_file, no_secrets
 from angelia.tools.mcp.server import HIDDEN, Late, given, plain, secretive, without_secrets
 
-_HANDLE = re.compile(r"\$\{(?:(file|command|secret):)?([^}]+)\}")
+_HANDLE = r"\$\{(?:(file|command|secret):)?([^}]+)\}"
 _SCHEME = r"(?i)(?:Bearer|Basic|Token)\s+(\S+)"
 
 
@@ -40,7 +40,7 @@ class SecretRefs:
 
     async def _filled(self, owner: str, name: str, value: str) -> str:
         found = value
-        for handle in _HANDLE.finditer(value):
+        for handle in re.finditer(_HANDLE, value):
             secret = await self._secret(owner, *handle.groups())
             self._known.add(secret)
             found = found.replace(handle[0], secret)
@@ -74,7 +74,7 @@ def shown_server(server: Mapping[str, Any]) -> dict[str, Any]:
     {'command': ['x', '--token=…'], 'url': '', 'env': {'A': '${A}'}, 'headers': {'B': '…'}}
     """
     hidden = {
-        part: {name: value if _HANDLE.search(value) else HIDDEN for name, value in server[part].items()}
+        part: {name: value if re.search(_HANDLE, value) else HIDDEN for name, value in server[part].items()}
         for part in ("env", "headers")
     }
     url = plain(server["url"])
