@@ -73,7 +73,7 @@ async def test_the_picture_that_was_asked_for_arrives_as_it_is_and_the_other_goe
             if isinstance(part, Media)
         ]
         assert sha256(photo.data).hexdigest() == second.blob.sha256
-        assert await app.upkeep.screenshots.let_go(app.clock()) == 1
+        assert await app.screenshots.let_go(app.clock()) == 1
         assert [await app.blobs.has(one.blob) for one in (first, second)] == [False, True]
         (gone,) = [
             entry.fact for entry in await app.transcript.entries(conversation) if isinstance(entry.fact, e.BytesLetGo)

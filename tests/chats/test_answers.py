@@ -82,7 +82,7 @@ async def test_a_stranger_is_told_a_code_and_nothing_else_happens(tmp_path: Path
         assert len(far.in_chat("99")) == 1
         assert far.fetched == []
         code = far.texts("99")[0].partition("Your code is ")[2][:8]
-        paired = await life.app.pairings.approve(code.lower(), by=OWNER)
+        paired = await life.app.admission.pairings.approve(code.lower(), by=OWNER)
         assert paired.principal.id == "99"
         assert await life.app.doors.of_door(OWNER, "chat") == []
         assert server.requests == []

@@ -180,7 +180,7 @@ async def test_who_is_let_in_as_an_owner_approves_and_nobody_else_does(tmp_path:
     async with ModelServer([RISKY, say("Ended.")]) as server, town(tmp_path, server, far, nobody) as life:
         await life.says("hello", chat="7", sender=ANN)
         code = far.texts("7")[0].partition("Your code is ")[2][:8]
-        await life.app.pairings.approve(code, by=OWNER, role=role)
+        await life.app.admission.pairings.approve(code, by=OWNER, role=role)
         await life.says("Clean up.", chat="7", sender=ANN)
         if role is PersonRole.OWNER:
             await far.when(lambda far: bool(asked(far, "7")))
@@ -209,7 +209,7 @@ async def test_an_admin_leads_a_group_and_lets_in_members_but_approves_nothing(t
         await far.when(lambda far: any("Only the owner lets in as owner." in text for text in far.texts("8")))
         await life.says(f"/admit {code} member", chat="8", sender=BEN)
         await far.when(lambda far: any("may talk to me now, as a member." in text for text in far.texts("8")))
-        (paired,) = await life.app.pairings.list(OWNER)
+        (paired,) = await life.app.admission.pairings.list(OWNER)
         assert (paired.role, paired.approved_by) == (PersonRole.MEMBER, Principal("chat", "2"))
 
 
@@ -222,7 +222,7 @@ async def test_members_and_guests_let_nobody_in(tmp_path: Path, role: PersonRole
         code = far.texts("99")[0].partition("Your code is ")[2][:8]
         await life.says(f"/admit {code}", chat="8", sender=BEN)
         await far.when(lambda far: any("Only an admin or the owner" in text for text in far.texts("8")))
-        assert await life.app.pairings.list(OWNER) == []
+        assert await life.app.admission.pairings.list(OWNER) == []
 
 
 async def test_a_guest_has_no_say_in_the_turn_of_somebody_else(tmp_path: Path) -> None:

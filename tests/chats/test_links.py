@@ -20,6 +20,7 @@ from angelia.faces.listener.serve import serve
 from angelia.service.chats.open_channel import wait
 from angelia.service.files.links import KEY_BYTES, KEY_FILE, links_of
 from angelia.service.metrics import Metrics
+from angelia.service.schedule.signals import Signals
 from angelia.service.settings.config import GatewaySettings
 from angelia.testing.channels.recording_channel import ABILITIES, FarEnd
 from angelia.testing.model.server import ModelServer
@@ -97,7 +98,8 @@ async def linking(
         town(folder, server, FarEnd(), capabilities=capabilities, sets=sets, clock=clock or wall_clock) as life,
     ):
         metrics = Metrics(life.app.db, lambda: life.gateway.standings)
-        listening = asyncio.create_task(serve(GatewayServer(life.gateway, "", life.app.signals, metrics), listen))
+        gateway = GatewayServer(life.gateway, "", Signals(life.app.outside_services), metrics)
+        listening = asyncio.create_task(serve(gateway, listen))
         try:
             await _answers(port, listening)
             await life.says("Send it")

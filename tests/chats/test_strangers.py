@@ -39,7 +39,7 @@ async def test_three_hundred_strangers_are_one_question(tmp_path: Path) -> None:
         assert f"{300 - MOST_ASKING} more messages from strangers" in told.text
         assert len(told.buttons) == 3
         assert await entries(life) - before <= 5
-        assert len(await life.app.pairings.waiting(OWNER)) == MOST_ASKING
+        assert len(await life.app.admission.pairings.waiting(OWNER)) == MOST_ASKING
         assert sum(bool(far.in_chat(f"s{number}")) for number in range(300)) == MOST_ASKING
     async with ModelServer([]) as server, town(tmp_path, server, far) as life:
         await life.says("let me in", chat="late", sender=IncomingSender("late", "Late"))
@@ -80,7 +80,7 @@ async def test_whom_a_code_did_not_reach_is_given_another_and_the_owner_hears_of
         failing[0] = True
         await life.says("hello?", chat="99", sender=STRANGER)
         assert far.in_chat("99") == []
-        assert await life.app.pairings.waiting(OWNER) == []
+        assert await life.app.admission.pairings.waiting(OWNER) == []
         clock[0] += 61_000
         failing[0] = False
         await life.says("hello?", chat="99", sender=STRANGER)

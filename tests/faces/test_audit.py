@@ -49,7 +49,7 @@ def place(tmp_path: Path) -> Place:
         refused = [e.ApprovalRefused(calls[1], OWNER), e.ApprovalRefused(calls[2], ANGELIA, "Nobody was there.")]
         said = e.UserSaid((Text("go"),))
         await app.transcript.append(TALK, [e.ConversationOpened("terminal", "/w"), said, *asked, given, *refused])
-        await app.pairings.ask(ANN, "Ann")
+        await app.admission.pairings.ask(ANN, "Ann")
         await app.close()
 
     asyncio.run(fill())

@@ -22,6 +22,7 @@ from angelia.service.app import App
 from angelia.service.chats.gateway import Gateway
 from angelia.service.chats.open_channel import wait
 from angelia.service.metrics import Metrics
+from angelia.service.schedule.signals import Signals
 from angelia.service.settings.config import load
 from angelia.testing.networks.whatsapp_webhooks import signed
 from tests.faces.angelia import Place
@@ -201,7 +202,8 @@ async def listening(folder: Path, limits: ListenerLimits) -> AsyncIterator[int]:
     port = free_port()
     gateway = Gateway(app.chat_services)
     metrics = Metrics(app.db, lambda: gateway.standings)
-    task = asyncio.create_task(GatewayServer(gateway, "", app.signals, metrics, limits).run(f"127.0.0.1:{port}"))
+    server = GatewayServer(gateway, "", Signals(app.outside_services), metrics, limits)
+    task = asyncio.create_task(server.run(f"127.0.0.1:{port}"))
     try:
         await listens(port, task.done)
         yield port

@@ -22,7 +22,7 @@ def waiting(place: Place) -> str:
 
     async def ask() -> str:
         app = await App.open(load(place.home, {}, (), {}))
-        code = await app.pairings.ask(Principal("telegram", "4711"), ESCAPING)
+        code = await app.admission.pairings.ask(Principal("telegram", "4711"), ESCAPING)
         await app.close()
         assert isinstance(code, str)
         return code
@@ -35,7 +35,7 @@ def role_of(place: Place) -> str:
 
     async def look() -> str:
         app = await App.open(load(place.home, {}, (), {}))
-        found = await app.pairings.list(OWNER)
+        found = await app.admission.pairings.list(OWNER)
         await app.close()
         return next((one.role for one in found), "")
 

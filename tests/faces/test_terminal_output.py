@@ -80,7 +80,7 @@ async def _known(place: Place) -> None:
     """A stranger of that name has asked to be let in."""
     env = place.environment({})
     app = await App.open(load(place.home, env, (), {}), env)
-    await app.pairings.ask(Principal("telegram", "4711"), HOSTILE)
+    await app.admission.pairings.ask(Principal("telegram", "4711"), HOSTILE)
     await app.close()
 
 

@@ -58,9 +58,9 @@ async def fill(app: App, *, unfinished: bool = False) -> Mapping[str, str]:
     folder = work_folder(app.loaded.home) / "telegram" / ANN.id
     folder.mkdir(parents=True)
     (folder / "letter.txt").write_text(SENT)
-    code = await app.pairings.ask(ANN, "Ann")
+    code = await app.admission.pairings.ask(ANN, "Ann")
     assert isinstance(code, str)
-    await app.pairings.approve(code, by=OWNER, role=PersonRole.MEMBER)
+    await app.admission.pairings.approve(code, by=OWNER, role=PersonRole.MEMBER)
     alone, bens = e.Address("telegram", "9917364711"), e.Address("telegram", "815")
     append = app.transcript.append
     opened = e.ConversationOpened("telegram", str(folder), owner=ANN)

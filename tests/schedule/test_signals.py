@@ -70,7 +70,7 @@ async def listening(tmp_path: Path) -> AsyncIterator[Listening]:
     async with outside_home(tmp_path, sets, {"SECRET": WHSEC}) as home:
         await home.schedule("on signal ci")
         await home.schedule("on signal code")
-        yield Listening(home, home.app.signals)
+        yield Listening(home, Signals(home.app.outside_services))
 
 
 async def test_a_signed_signal_begins_one_turn_of_its_own_principal_however_often_it_comes(tmp_path: Path) -> None:

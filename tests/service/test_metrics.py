@@ -16,6 +16,7 @@ from angelia.faces.gateway.server import GatewayServer
 from angelia.service.app import App
 from angelia.service.chats.gateway import ChannelStatus, Gateway
 from angelia.service.metrics import MIME, Metrics
+from angelia.service.schedule.signals import Signals
 from angelia.service.settings.config import load
 from tests.store.words import said
 
@@ -111,7 +112,8 @@ async def test_only_who_has_the_token_is_told(app: App, metrics: Metrics, token:
 
     headers = [(b"authorization", given.encode())] if given else []
     scope = {"type": "http", "method": "GET", "path": "/metrics", "query_string": b"", "headers": headers}
-    await GatewayServer(Gateway(app.chat_services), token, app.signals, metrics)(scope, receive, send)
+    server = GatewayServer(Gateway(app.chat_services), token, Signals(app.outside_services), metrics)
+    await server(scope, receive, send)
     assert sent[0]["status"] == status
     assert (b"angelia_conversations 1" in sent[1]["body"]) == (status == 200)
     if status == 200:

@@ -84,12 +84,12 @@ async def opened(tmp_path: Path, settings: str = "") -> Day:
 async def test_a_screenshot_goes_after_a_day_and_the_log_says_which(tmp_path: Path) -> None:
     day = await opened(tmp_path)
     day.now[0] += 23 * HOUR
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 0
+    assert await day.app.screenshots.let_go(day.app.clock()) == 0
     later = await day.look("blue", "c2")
     day.now[0] += 2 * HOUR
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 1
+    assert await day.app.screenshots.let_go(day.app.clock()) == 1
     assert [await day.there(day.picture), await day.there(later)] == [False, True]
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 0, "once"
+    assert await day.app.screenshots.let_go(day.app.clock()) == 0, "once"
     (fact,) = await day.facts()
     (gone,) = fact.pictures
     assert (gone.sha256, gone.seq, gone.part, fact.hours) == (day.picture.blob.sha256, 5, 1, 24)
@@ -100,7 +100,7 @@ async def test_a_screenshot_goes_after_a_day_and_the_log_says_which(tmp_path: Pa
     assert await rebuild(day.app.db, day.app.blobs) == []
     assert await verify(day.app.db, day.app.blobs) == []
     day.now[0] += 24 * HOUR
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 1
+    assert await day.app.screenshots.let_go(day.app.clock()) == 1
     await day.app.close()
 
 
@@ -109,7 +109,7 @@ async def test_what_anybody_may_want_stays(tmp_path: Path, why: str) -> None:
     day = await opened(tmp_path)
     await day.app.transcript.append(day.conversation, KEEPING[why](day.picture))
     day.now[0] += 48 * HOUR
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 0
+    assert await day.app.screenshots.let_go(day.app.clock()) == 0
     assert await day.there(day.picture)
     assert await day.facts() == []
     await day.app.close()
@@ -118,7 +118,7 @@ async def test_what_anybody_may_want_stays(tmp_path: Path, why: str) -> None:
 async def test_none_goes_where_the_setting_says_never(tmp_path: Path) -> None:
     day = await opened(tmp_path, "[files]\nscreenshot_hours = 0\n")
     day.now[0] += 10_000 * HOUR
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 0
+    assert await day.app.screenshots.let_go(day.app.clock()) == 0
     assert await day.there(day.picture)
     await day.app.close()
 
@@ -127,10 +127,10 @@ async def test_a_conversation_that_is_driven_waits(tmp_path: Path) -> None:
     day = await opened(tmp_path)
     day.now[0] += 25 * HOUR
     lease = await acquire(day.app.db, day.conversation, "the terminal")
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 0
+    assert await day.app.screenshots.let_go(day.app.clock()) == 0
     assert await day.there(day.picture)
     await lease.release()
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 1
+    assert await day.app.screenshots.let_go(day.app.clock()) == 1
     await day.app.close()
 
 
@@ -140,14 +140,14 @@ async def test_a_picture_that_was_taken_again_goes_with_the_last_time(tmp_path: 
     again = await day.look("red", "c2")
     assert again.blob == day.picture.blob
     day.now[0] += 2 * HOUR
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 0
+    assert await day.app.screenshots.let_go(day.app.clock()) == 0
     day.now[0] += 23 * HOUR
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 1
+    assert await day.app.screenshots.let_go(day.app.clock()) == 1
     await day.look("red", "c3")
     assert await day.there(day.picture), "and it may be taken after that"
     assert await verify(day.app.db, day.app.blobs) == []
     day.now[0] += 25 * HOUR
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 1
+    assert await day.app.screenshots.let_go(day.app.clock()) == 1
     await day.app.close()
 
 
@@ -155,7 +155,7 @@ async def test_a_picture_that_was_taken_again_goes_with_the_last_time(tmp_path: 
 async def test_a_fork_has_no_bytes_that_went(tmp_path: Path, upto: int) -> None:
     day = await opened(tmp_path)
     day.now[0] += 25 * HOUR
-    await day.app.upkeep.screenshots.let_go(day.app.clock())
+    await day.app.screenshots.let_go(day.app.clock())
     made = await fork_conversation(day.app.transcript, day.conversation, upto, lambda: day.now[0])
     last = (await day.app.transcript.entries(made))[-1].fact
     assert isinstance(last, e.BytesLetGo)
@@ -171,7 +171,7 @@ async def test_a_forks_own_past_keeps_the_bytes_until_it_lets_go_too(tmp_path: P
     keep = [e.Pinned(f"blob:{day.picture.blob.sha256[:12]}")]
     await day.app.transcript.append(made, keep)
     day.now[0] += 25 * HOUR
-    assert await day.app.upkeep.screenshots.let_go(day.app.clock()) == 0
+    assert await day.app.screenshots.let_go(day.app.clock()) == 0
     assert len(await day.facts()) == 1
     assert await day.there(day.picture)
     assert await verify(day.app.db, day.app.blobs) == []

@@ -19,7 +19,6 @@ from angelia.service.audit import Audit
 from angelia.service.blob_places import blob_keys, blobs_of, in_log, shared_name
 from angelia.service.browser_address import remote_browser
 from angelia.service.conversation.conversations import ConversationDeps, Conversations
-from angelia.service.conversation.deletion import Deletion
 from angelia.service.conversation.drivers import DriverSources
 from angelia.service.conversation.earlier_folders import tidy_earlier_folders
 from angelia.service.conversation.handed_out import HandedOut
@@ -39,14 +38,10 @@ from angelia.service.models.choice import choose
 from angelia.service.notes.conversation_notes import NoteSources
 from angelia.service.own_process import hide_memory, key_variables, withdraw
 from angelia.service.painter import HomePainter
-from angelia.service.people.admission import Admission
 from angelia.service.people.budgets import Budgets
 from angelia.service.places.open_places import OpenPlaces
-from angelia.service.places.places import SandboxPlaces
 from angelia.service.redaction import Redaction
-from angelia.service.retention import Retention
 from angelia.service.schedule.conversation_schedules import ConversationSchedules
-from angelia.service.screenshots import Screenshots
 from angelia.service.secrets.store import SecretStore
 from angelia.service.settings.config import Loaded
 from angelia.service.settings.secret_refs import SecretRefs
@@ -65,7 +60,6 @@ from angelia.store.tables.grants import Grants
 from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.notes import Notes
 from angelia.store.tables.outbox import Outbox
-from angelia.store.tables.pairings import Pairings
 from angelia.store.tables.questions import WaitingQuestions
 from angelia.store.tables.schedules import Schedules
 from angelia.store.tables.trusted_files import TrustedFiles
@@ -78,20 +72,23 @@ if TYPE_CHECKING:
     from angelia.service.chats.services import ChatServices
     from angelia.service.chats.voice_answers import VoiceAnswers
     from angelia.service.command_port import CommandServices
+    from angelia.service.conversation.deletion import Deletion
     from angelia.service.delegation.copies import WorkspaceCopies
     from angelia.service.models.speech import Speech
     from angelia.service.past.reranking import Reranking
+    from angelia.service.people.admission import Admission
     from angelia.service.people.erasure import PersonErasure
     from angelia.service.people.export import PersonExport
+    from angelia.service.places.places import SandboxPlaces
+    from angelia.service.retention import Retention
     from angelia.service.schedule.keep_time import ClockServices
     from angelia.service.schedule.outside import OutsideServices
     from angelia.service.schedule.service import ScheduleService
-    from angelia.service.schedule.signals import Signals
     from angelia.service.schedule.watching import Watching
+    from angelia.service.screenshots import Screenshots
     from angelia.service.skills.proposals import ProposalBox
     from angelia.service.skills.seen import Skills
     from angelia.service.skills.served import ServedSkills
-    from angelia.service.tools_by_settings import ToolBySettings
 
 logger = logging.getLogger("angelia.service")
 
@@ -103,11 +100,14 @@ class App:
         self, loaded: Loaded, db: LogStore, environ: Mapping[str, str], clock: Clock, tools: Sequence[MakeToolset]
     ) -> None:
         self.loaded = loaded
-        self.db = db
-        self.clock = clock
+        self.db, self.clock = db, clock
+        self.running = loaded.home / "running"
+        """Where commands that run outside of a confinement are recorded."""
         self.blobs = blobs_of(loaded, environ, in_log(db), shared_name(loaded, db))
         self.transcript = Transcript(db, self.blobs)
         files = loaded.config.files
+        self.outbox_folder = Path(files.outbox).expanduser() if files.outbox else loaded.home / "outbox"
+        """Where files for the person are put."""
         self.media = MediaProcesses(lambda: confined_prefix(program_folders()), start=start_confined, ahead=True)
         self.renditions = Renditions(
             self.blobs, loaded.home / "renditions", self.media, keep_metadata=files.picture_metadata == "keep"
@@ -122,8 +122,7 @@ class App:
         self.undo = UndoStore(loaded.home, loaded.config.undo)
         self.trusted_files = TrustedFiles(self.key_value)
         self.notes = Notes(db)
-        self.doors, self.pairings = ChatBindings(db), Pairings(db)
-        self.admission = Admission(loaded.config.people, self.pairings, self.audit)
+        self.doors = ChatBindings(db)
         self.budgets = Budgets(loaded.config, db, clock)
         self.secrets = SecretStore(loaded.home)
         read = self.secrets.value
@@ -132,7 +131,6 @@ class App:
         self.environ = environ
         self.redaction = Redaction(self._secrets)
         self.schedules, self.questions = Schedules(db), WaitingQuestions(db)
-        self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
         self.web_search = WebSearch(loaded.config.search, environ, self.tokens)
         ranges = loaded.config.policy.allow_ranges
         self.painter = HomePainter(loaded.config.painter, self.model_catalog, ranges, self.media)
@@ -156,14 +154,38 @@ class App:
         return mirror_of(self._workplaces, session)
 
     def _upkeep(self) -> Upkeep:
-        known, hours = self.key_value, self.loaded.config.files.screenshot_hours
-        pictures = Screenshots(self.db, self.transcript, self.blobs, self.renditions, known, hours)
-        kept = self.undo, self.handed_out, self.places
-        return Upkeep(self.db, self.blobs, known, self.clock, *kept, self._tidy_copies, pictures, self.retention)
+        once_a_day = self._tidy_copies, lambda: self.places, lambda: self.screenshots, lambda: self.retention
+        return Upkeep(self.db, self.blobs, self.key_value, self.clock, self.undo, self.handed_out, *once_a_day)
+
+    @cached_property
+    def places(self) -> "SandboxPlaces":
+        """Where conversations work."""
+        from angelia.service.places.places import SandboxPlaces
+
+        sandbox = self.loaded.config.sandbox
+        return SandboxPlaces(self.loaded.home, self.running, sandbox, self.transcript, self.clock)
 
     @property
-    def retention(self) -> Retention:
+    def screenshots(self) -> "Screenshots":
+        """What lets go of old ones."""
+        from angelia.service.screenshots import Screenshots
+
+        hours = self.loaded.config.files.screenshot_hours
+        return Screenshots(self.db, self.transcript, self.blobs, self.renditions, self.key_value, hours)
+
+    @cached_property
+    def admission(self) -> "Admission":
+        """What lets people in and out."""
+        from angelia.service.people.admission import Admission
+        from angelia.store.tables.pairings import Pairings
+
+        return Admission(self.loaded.config.people, Pairings(self.db), self.audit)
+
+    @property
+    def retention(self) -> "Retention":
         """For how long conversations are kept."""
+        from angelia.service.retention import Retention
+
         return Retention(self.loaded.config.retention, self.db, self.deletion, self.key_value, self.clock)
 
     @classmethod
@@ -233,12 +255,6 @@ class App:
 
         return Standalone("speech", SpeakTool(self.speech))
 
-    def tools_by_settings(self) -> "tuple[ToolBySettings, ...]":
-        """The tools that need a setting, each with what it still needs."""
-        from angelia.service.tools_by_settings import tools_by_settings
-
-        return tools_by_settings(self.web_search, self.painter, self.speech)
-
     @property
     def command_services(self) -> "CommandServices":
         """What the commands of a conversation need of this home."""
@@ -306,8 +322,10 @@ class App:
         return ProposalBox(table, self.skills, self.loaded.home, self.clock, entries)
 
     @property
-    def deletion(self) -> Deletion:
+    def deletion(self) -> "Deletion":
         """What erases a conversation for good."""
+        from angelia.service.conversation.deletion import Deletion
+
         kept = self.transcript, self.blobs, self.renditions, self.undo, self.places
         return Deletion(self.loaded.home, *kept, self.audit)
 
@@ -336,11 +354,6 @@ class App:
         from angelia.service.delegation.copies import WorkspaceCopies
 
         return WorkspaceCopies(self.loaded.home, self.loaded.config.delegation.copy_bytes, self.intake)
-
-    @property
-    def running(self) -> Path:
-        """Where commands that run outside of a confinement are recorded."""
-        return self.loaded.home / "running"
 
     def _conversation_deps(self) -> ConversationDeps:
         context = self.loaded.config.context
@@ -428,13 +441,6 @@ class App:
         )
 
     @property
-    def signals(self) -> "Signals":
-        """What takes in signals from outside."""
-        from angelia.service.schedule.signals import Signals
-
-        return Signals(self.outside_services)
-
-    @property
     def watching(self) -> "Watching":
         """What looks at what schedules watch."""
         from angelia.service.schedule.watching import Watching
@@ -458,12 +464,6 @@ class App:
             TurnSources(self.conversations, self.schedules, model, self.terminal_delivery, self.loaded.config),
             self.outside_services,
         )
-
-    @property
-    def outbox_folder(self) -> Path:
-        """Where files for the person are put: the configured folder, or `outbox` in the home."""
-        folder = self.loaded.config.files.outbox
-        return Path(folder).expanduser() if folder else self.loaded.home / "outbox"
 
     @property
     def chat_services(self) -> "ChatServices":

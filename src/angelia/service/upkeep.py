@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -21,14 +22,16 @@ from angelia.sandboxes.local.processes import end_bearers
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.handed_out import HandedOut
 from angelia.service.log_places import name_in_log
-from angelia.service.places.places import SandboxPlaces
-from angelia.service.retention import Retention
-from angelia.service.screenshots import Screenshots
 from angelia.store.media.blobs import TRASH_S, BlobStore
 from angelia.store.port import LogStore
 from angelia.store.sql.database import Database
 from angelia.store.tables.grants import Grants
 from angelia.store.tables.key_value import KeyValue
+
+if TYPE_CHECKING:
+    from angelia.service.places.places import SandboxPlaces
+    from angelia.service.retention import Retention
+    from angelia.service.screenshots import Screenshots
 
 logger = logging.getLogger("angelia.service")
 
@@ -78,7 +81,7 @@ class Looks(Struct, frozen=True):
 
 
 class Upkeep(Struct, frozen=True):
-    """The daily upkeep of one home, and of the log that it may share."""
+    """The daily upkeep of one home, and of the log that it may share; what only that takes is made then."""
 
     db: LogStore
     blobs: BlobStore
@@ -86,10 +89,10 @@ class Upkeep(Struct, frozen=True):
     clock: Clock
     undo: UndoStore
     handed_out: HandedOut
-    places: SandboxPlaces
     tidy_copies: Callable[[float], Awaitable[None]]
-    screenshots: Screenshots
-    retention: Retention
+    places: "Callable[[], SandboxPlaces]"
+    screenshots: "Callable[[], Screenshots]"
+    retention: "Callable[[], Retention]"
 
     async def tidy(self) -> list[str]:
         """Once a day, the log and what is kept with it: erase conversations whose time is over, put a copy aside, set
@@ -123,7 +126,7 @@ class Upkeep(Struct, frozen=True):
 
     async def _tidy_home(self, look: DailyLook) -> None:
         await asyncio.to_thread(self.undo.prune, look.upto_s)
-        await self.places.tidied()
+        await self.places().tidied()
         await asyncio.to_thread(_sweep_temporary)
         await self.tidy_copies(look.upto_s)
 
@@ -136,18 +139,19 @@ class Upkeep(Struct, frozen=True):
             try:
                 await self.tidy()
                 before, looked = looked, self.clock()
-                await self.screenshots.let_go(min(before, looked))
+                await self.screenshots().let_go(min(before, looked))
             except AngeliaError as error:
                 logger.warning("the home cannot be tidied: %s", error)
             end_if_cancelled()
             await asyncio.sleep(_LOOKED_S)
 
     async def _retain(self, look: DailyLook) -> None:
-        await self.retention.erase_what_is_over(look.upto)
-        await self.retention.looked(look.latest)
+        retention = self.retention()
+        await retention.erase_what_is_over(look.upto)
+        await retention.looked(look.latest)
 
     async def _let_go_of_screenshots(self, look: DailyLook) -> None:
-        await self.screenshots.let_go(look.upto)
+        await self.screenshots().let_go(look.upto)
 
     async def _copy(self, _: DailyLook) -> None:
         from angelia.service.people.copies import make_copies_anew  # once a day, and not at every start

@@ -19,6 +19,7 @@ from angelia.models.local.runtime import installed
 from angelia.models.local.weights import WEIGHTS, offered_weights, weights_path
 from angelia.service.models.choice import likely
 from angelia.service.models.listing import models_to_be_had
+from angelia.service.tools_by_settings import tools_by_settings
 from angelia.tools.discovery import default_registry
 from angelia.tools.registry import Registry
 
@@ -140,7 +141,7 @@ async def _tools(as_json: bool, given: dict[str, Any]) -> int:
     registry = default_registry(loaded_from(given).home)
     app = await open_app(given)
     try:
-        more = app.tools_by_settings()
+        more = tools_by_settings(app.web_search, app.painter, app.speech)
     finally:
         await app.close()
     needs = {one.tool.name: one.needs for one in more if one.needs}

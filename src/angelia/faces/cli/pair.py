@@ -32,7 +32,7 @@ def pair(ctx: click.Context, /, **given: Any) -> int | None:
 
 async def _list(given: dict[str, Any]) -> int:
     app = await open_app(given)
-    admitted, waiting = await app.pairings.list(OWNER), await app.pairings.waiting(OWNER)
+    admitted, waiting = await app.admission.pairings.list(OWNER), await app.admission.pairings.waiting(OWNER)
     rows = [_row(one, f"{one.role}, let in by {one.approved_by}") for one in admitted]
     rows += [_row(one, f"asks since {when(one.asked_at)}") for one in waiting]
     for line in table(rows) or ["Nobody was let in with a code, and nobody asks."]:
@@ -62,7 +62,7 @@ def approve(code: str, role: str | None, **given: Any) -> int:
 async def _approve(code: str, role: str | None, given: dict[str, Any]) -> int:
     app = await open_app(given)
     try:
-        asks = await app.pairings.find(code)
+        asks = await app.admission.pairings.find(code)
         door = asks.principal.door
         first = not owners_among(await app.admission.roles.at(door, settings_of(app.loaded.config, door)))
         one = await app.admission.approve(code, PersonRole(role) if role else _who(asks, first=first))

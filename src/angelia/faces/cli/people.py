@@ -84,7 +84,7 @@ async def _spent(app: App, who: Principal) -> str:
 async def _roles(app: App) -> dict[Principal, str]:
     """Everybody who has a role at a channel."""
     found: dict[Principal, str] = {}
-    let_in = {one.principal.door for one in await app.pairings.list(OWNER)}
+    let_in = {one.principal.door for one in await app.admission.pairings.list(OWNER)}
     named = {Principal.parse(name).door for name in app.loaded.config.people}
     for door in {*let_in, *named, *app.loaded.config.channels}:
         found |= await app.admission.roles.at(door, settings_of(app.loaded.config, door))

@@ -26,6 +26,7 @@ from angelia.service.metrics import Metrics
 from angelia.service.models.choice import must_be_had
 from angelia.service.schedule.begun_elsewhere import BegunElsewhere
 from angelia.service.schedule.keep_time import keep_time
+from angelia.service.schedule.signals import Signals
 from angelia.service.traces.contents import spans_with_contents
 from angelia.service.traces.export import TraceExport
 from angelia.service.traces.spans import spans_of
@@ -110,7 +111,8 @@ async def _listen(app: App, gateway: Gateway) -> asyncio.Task[None] | None:
     token = await app.tokens.read("gateway", settings.token) if settings.token else ""
     metrics = Metrics(app.db, lambda: gateway.standings)
     await metrics.begin()
-    return asyncio.create_task(GatewayServer(gateway, token, app.signals, metrics).run(settings.listen))
+    server = GatewayServer(gateway, token, Signals(app.outside_services), metrics)
+    return asyncio.create_task(server.run(settings.listen))
 
 
 async def _traces(app: App) -> TraceExport | None:
