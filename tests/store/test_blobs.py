@@ -95,7 +95,7 @@ async def test_where_the_file_system_can_share_blocks_nothing_is_copied(
 
     monkeypatch.setattr("angelia.store.media.durable.fcntl.ioctl", ioctl)
     monkeypatch.setattr("angelia.store.media.blobs._copy", refuse)
-    monkeypatch.setattr("angelia.store.media.blobs.shutil.copyfileobj", refuse)
+    monkeypatch.setattr("shutil.copyfileobj", refuse)
     there, back = tmp_path / "there", tmp_path / "back"
     there.write_bytes(os.urandom(300_000))
     ref = await blobs.put_file(there, limit=1_000_000)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-import random
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar, assert_never
 
@@ -321,7 +321,7 @@ class Driver:
             live=self._live,
             profile=self._bound.profile,
             next_model=following[0].profile.name if following else "",
-            wait_until=self._clock() + int(effect.delay * random.uniform(1.0, 1.25)),  # noqa: S311 - jitter
+            wait_until=self._clock() + int(effect.delay * _jitter()),
             refresh=self._refresh,
             shrink=lambda share: self._compactor.shrink(self._frame(), self._turn, share),
             describe=self._wording.describe,
@@ -381,3 +381,8 @@ class Driver:
         crash_point("turn.before_close")
         await self._log.append(*closing, lease=lease)
         crash_point("turn.closed")
+
+
+def _jitter() -> float:
+    """From 1 to 1.25, so that those who failed together do not come again together."""
+    return 1 + os.urandom(1)[0] / 1020

@@ -1,11 +1,13 @@
 """Takes known secret values out of text and bytes, exactly, in the forms in which they get printed."""
 
-import json
 import re
 from collections.abc import Mapping
 from urllib.parse import quote, quote_plus
 
 from angelia.policy.spread import SHORTEST, Spread, SpreadSpan, base64_forms, begins, spread_forms
+
+_PLAIN = r"(?a)[\w.-]+"
+"""What JSON escapes nothing of."""
 
 
 class Redactor:
@@ -100,8 +102,17 @@ def _forms(value: str) -> set[bytes]:
         quote(raw, safe="").encode(),
         quote(raw, safe="/").encode(),
         quote_plus(raw).encode(),
-        json.dumps(value)[1:-1].encode("utf-8", "surrogatepass"),
-        json.dumps(value, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass"),
     }
+    forms |= _json_forms(value)
     forms |= {re.sub(rb"%[0-9A-F]{2}", lambda match: match[0].lower(), form) for form in forms}
     return {form for form in forms | base64_forms(raw) if form}
+
+
+def _json_forms(value: str) -> set[bytes]:
+    """Those within a string of JSON, where most keys stand as they are."""
+    if re.fullmatch(_PLAIN, value):
+        return set()
+    import json
+
+    written = json.dumps(value), json.dumps(value, ensure_ascii=False)
+    return {form[1:-1].encode("utf-8", "surrogatepass") for form in written}

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -28,7 +27,6 @@ from angelia.faces.cli.options import open_app, turn_options
 from angelia.faces.words.folder_file import not_followed
 from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
-from angelia.faces.words.wait_lines import awaiting_words, resting_words
 from angelia.policy.approvers import nobody
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL, TerminalDelivery
@@ -224,6 +222,8 @@ def _notes(texts: Sequence[str]) -> None:
 
 async def _draw(path: Path) -> None:
     """A picture beside its path, if a person looks and their terminal can."""
+    import shutil
+
     from angelia.faces.cli.pictures import Way, drawn, way_of
 
     way = way_of(os.environ) if sys.stderr.isatty() else Way.NONE
@@ -286,8 +286,12 @@ class _Screen:
                 _say(text)
                 self._arriving += text
             case Resting():
+                from angelia.faces.words.wait_lines import resting_words
+
                 _note(resting_words(event, "Ctrl-C stops"))
             case Awaiting():
+                from angelia.faces.words.wait_lines import awaiting_words
+
                 _note(awaiting_words(event, "Ctrl-C stops"))
             case _:
                 pass

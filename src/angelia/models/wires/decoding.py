@@ -1,6 +1,5 @@
 """What the readers of all wires do alike: decode one message of a server, and refuse what cannot be read."""
 
-import json
 import time
 from typing import NoReturn, TypeVar
 
@@ -28,6 +27,8 @@ def read(decoder: "msgspec.json.Decoder[T]", data: bytes) -> T:
         return decoder.decode(data)
     except UNREADABLE:
         pass  # half of a surrogate pair, or bytes that are not UTF-8: small servers cut characters in two
+    import json
+
     try:
         whole = json.loads(data.decode(errors="replace"))
         return decoder.decode(clean(json.dumps(whole, ensure_ascii=False)).encode())

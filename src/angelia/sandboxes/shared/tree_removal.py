@@ -6,7 +6,6 @@ and every folder is at some time one of the topmost.
 """
 
 import os
-import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +15,9 @@ from angelia.core.ids import sortable_id
 
 def remove_tree(folder: Path) -> None:
     """Remove a tree. What cannot be removed stays, and so does what is above it."""
-    with suppress(RecursionError):
+    with suppress(RecursionError, OSError):  # it cannot be loaded where no file can be opened
+        import shutil
+
         shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):
         top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

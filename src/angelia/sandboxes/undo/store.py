@@ -2,7 +2,6 @@
 
 import logging
 import os
-import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -108,7 +107,7 @@ class UndoStore:
     def forget(self, conversation: str) -> None:
         """Remove all that is kept of a conversation."""
         for place in (self._folder, self._mirrors):
-            shutil.rmtree(place / conversation, ignore_errors=True)
+            remove_tree(place / conversation)
 
     def prune(self, upto: float) -> None:
         """Remove what is too old at a moment (Unix seconds), and the oldest of what is too much. Copies of what is
@@ -125,7 +124,7 @@ class UndoStore:
             full = used > self.settings.max_bytes - self.settings.max_bytes // _SLACK * 2
             if name.endswith(OPEN) or not (old or full):
                 continue
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
             used -= size
             if not old:
                 logger.warning("what the call %s had changed cannot be taken back any more: the store is full", name)

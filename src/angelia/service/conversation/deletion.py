@@ -1,7 +1,6 @@
 """Erasing a conversation for good, with all that is kept because of it; the one way, whichever door asks for it."""
 
 import asyncio
-import shutil
 from pathlib import Path
 
 from msgspec import Struct
@@ -66,5 +65,7 @@ class Deletion(Struct, frozen=True):
         return ""
 
     async def _remove_copy(self, folder: Path) -> None:
+        import shutil
+
         if folder.parent == earlier_files_folder(self.home) and not await self.transcript.works_in(str(folder)):
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from filecmp import cmp
 from itertools import count
 from pathlib import Path
 
@@ -110,6 +109,8 @@ def copied(media: Media, blobs: BlobStore, folder: Path) -> Path:
         NotFound, StoreDamaged: the bytes are not in the store, or are not what they were.
         OSError: the folder cannot be written.
     """
+    from filecmp import cmp
+
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _remove_leftovers(folder)
     name = file_name(media.name) or f"file-{media.blob.sha256[:8]}"

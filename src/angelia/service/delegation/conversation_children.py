@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 from collections.abc import Collection, Sequence
-from shutil import which
 from typing import TYPE_CHECKING
 
 from angelia.context.in_view import InViewFold
@@ -129,6 +128,8 @@ class ConversationChildren:
         at = kept(self._children.sources.config.sandbox, self._parent.sandbox, self._parent.preset)
         if not works_here(at.spec, at.settings):
             return f"The folder lies in {at.spec.partition(':')[0]}, and only one of this machine can be copied."
+        from shutil import which
+
         return "" if which("git") else "Copies are made by git, which is not installed."
 
     def _nested(self) -> e.ChildTerms:

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import mimetypes
 import posixpath
 from collections import defaultdict
 from collections.abc import Callable
@@ -12,7 +11,6 @@ from angelia.core.content import BlobRef, Media
 from angelia.core.text import file_name, numbered
 from angelia.engine.attachments import Place
 from angelia.sandboxes.port import AccessRefused, FileKind, NoSuchFile, Sandbox
-from angelia.service.files.transfers import in_words, watched
 from angelia.store.media.blobs import BlobStore
 
 FOLDER = "inbox"
@@ -46,6 +44,8 @@ class Inboxes:
         return place
 
     async def _put(self, sandbox: Sandbox, media: Media, say: Callable[[str], None]) -> str:
+        from angelia.service.files.transfers import in_words, watched
+
         name, blob = clean_name(media), media.blob
         for number in count(1):
             path = f"{FOLDER}/{numbered(name, number)}"
@@ -69,7 +69,9 @@ def clean_name(media: Media) -> str:
     """
     name = file_name(media.name, _LONGEST)
     if not name:
-        name = f"{media.media}-{media.blob.sha256[:8]}{mimetypes.guess_extension(media.blob.mime) or ''}"
+        from mimetypes import guess_extension
+
+        name = f"{media.media}-{media.blob.sha256[:8]}{guess_extension(media.blob.mime) or ''}"
     return f"_{name}" if name.startswith("-") else name
 
 

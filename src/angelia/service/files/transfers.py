@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import os
 import posixpath
-import shutil
 import stat
 import time
 from collections.abc import AsyncIterator, Callable
@@ -94,6 +93,8 @@ async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
         BadInput: the target's folder cannot be written.
         SandboxError: see `Sandbox.get`.
     """
+    import shutil
+
     unfinished = target.with_name(f".{sortable_id()}.part")
     digest, entry = hashlib.sha256(), await _followed(sandbox, path)
     try:

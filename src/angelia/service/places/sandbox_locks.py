@@ -5,7 +5,6 @@ gateway with a thousand chats would come to its limit of open files by the locks
 """
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -71,7 +70,7 @@ class SandboxLocks:
             self._held.remove(path)
             path.unlink(missing_ok=True)
         if not self._held and self._presence is not None:
-            shutil.rmtree(path.parent, ignore_errors=True)
+            _remove(path.parent)
             self._presence.close()
             self._presence = None
 
@@ -84,5 +83,12 @@ class SandboxLocks:
                     with suppress(FileNotFoundError):  # closed since we looked
                         found.append(msgspec.json.decode(path.read_bytes(), type=SandboxLock))
             else:
-                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+                _remove(lock.with_suffix(""))
         return sorted(found, key=lambda one: one.since)
+
+
+def _remove(records: Path) -> None:
+    with suppress(OSError):  # nothing is held by what stays
+        for path in records.iterdir():
+            path.unlink()
+        records.rmdir()

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from angelia.browsers.cookies import Cookie
 from angelia.browsers.logins import KeptLogins, SiteStorage
 from angelia.core.errors import BadInput, ConfigError, NotFound, fault_words
-from angelia.service.settings.private_file import write_private
 
 FOLDER = "browser"
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}"
@@ -149,6 +148,8 @@ def _read(path: Path) -> KeptProfile:
 
 
 def _write(path: Path, profile: KeptProfile) -> None:
+    from angelia.service.settings.private_file import write_private
+
     try:
         write_private(path, msgspec.json.encode(profile).decode())
     except OSError as error:

@@ -24,7 +24,6 @@ from angelia.core.counts import counted
 from angelia.core.errors import BadInput, ConfigError, NotFound, fault_words
 from angelia.policy.spread import SHORTEST
 from angelia.service.secrets.system_keyring import SystemKeyring
-from angelia.service.settings.private_file import write_private
 
 FILE = "keys/secrets.json"
 _HANDLE = r"[A-Za-z0-9][A-Za-z0-9._@+-]*(/[A-Za-z0-9][A-Za-z0-9._@+-]*)*"
@@ -182,6 +181,8 @@ class SecretStore:
             raise ConfigError(f"The secrets in {self.path} cannot be read: {fault_words(error)}.") from error
 
     def _write(self, secrets: dict[str, KeptSecret]) -> None:
+        from angelia.service.settings.private_file import write_private
+
         text = msgspec.json.format(msgspec.json.encode(dict(sorted(secrets.items())))).decode()
         write_private(self.path, f"{text}\n")
 

@@ -3,7 +3,6 @@
 import asyncio
 import fcntl
 import hashlib
-import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +11,6 @@ from pathlib import Path
 import msgspec
 
 from angelia.core.errors import ConfigError, fault_words
-from angelia.service.settings.private_file import write_private
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.tools.mcp.logins import StoredLogin
 
@@ -45,6 +43,8 @@ class ServerLogins:
 
     def write(self, name: str, login: StoredLogin) -> None:
         """See `SiteLogins`."""
+        from angelia.service.settings.private_file import write_private
+
         self._known(login)
         write_private(self.path(name), msgspec.json.encode(login).decode())
 
@@ -71,5 +71,5 @@ class ServerLogins:
         return self._folder / f"{plain}{mark}.json"
 
     def _known(self, login: StoredLogin) -> None:
-        values = {**json.loads(login.client), **json.loads(login.tokens)}
+        values = {**msgspec.json.decode(login.client), **msgspec.json.decode(login.tokens)}
         self._secret_refs.handed({name: str(values[name]) for name in _SECRET if values.get(name)})

@@ -3,12 +3,10 @@
 import asyncio
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import BinaryIO, TypeVar
 
 from angelia.core.content import BlobRef
@@ -86,6 +84,8 @@ class BlobStore:
         Raises:
             OSError: the disk has no place for it.
         """
+        from tempfile import TemporaryFile
+
         self._folder.mkdir(mode=0o700, exist_ok=True)
         return TemporaryFile(dir=self._folder)
 
@@ -120,6 +120,8 @@ class BlobStore:
             raise missing(ref.sha256) from error
         with source, target.open("w+b") as file:
             if not shared(source, file):
+                import shutil
+
                 shutil.copyfileobj(source, file, _CHUNK)
             file.flush()
             os.fsync(file.fileno())

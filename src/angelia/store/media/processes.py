@@ -16,7 +16,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -333,6 +332,8 @@ def _file_of(source: bytes | Path) -> Any:
 
 
 def _unnamed() -> Any:
+    import tempfile
+
     return tempfile.TemporaryFile()
 
 

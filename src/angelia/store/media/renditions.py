@@ -17,7 +17,6 @@ from angelia.core.errors import BadInput, MissingPart, NotFound, StoreDamaged
 from angelia.core.ids import sortable_id
 from angelia.store.media.documents import Missing, Page, PagePicture, PageText
 from angelia.store.media.jobs import MediaLimitMet, ReadPages
-from angelia.store.media.plaintext import read_text
 from angelia.store.media.processes import MediaProcesses
 
 _RECIPE = 2
@@ -131,6 +130,8 @@ class Renditions:
         if not media.blob.size:
             return OpenedText(f"[{label(media)}: it is empty]")
         path = await self._blobs.local(media.blob.sha256)
+        from angelia.store.media.plaintext import read_text
+
         return _framed(media, await asyncio.to_thread(read_text, path, self._most_text))
 
     async def _picture(self, shown: Shown) -> tuple[Opened, ...]:

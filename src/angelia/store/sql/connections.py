@@ -1,7 +1,6 @@
 """Connections to databases: to write, to read where perhaps nobody may write, to new files, to none."""
 
 import os
-import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -81,6 +80,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     log = path.with_name(f"{path.name}-wal")
     if not log.exists() or not log.stat().st_size:
         return _to_read(path, "mode=ro&immutable=1")
+    import shutil
+
     from angelia.held_folder import HeldFolder  # few homes may not be written to
 
     with HeldFolder() as folder:
