@@ -131,7 +131,7 @@ async def test_what_a_server_never_hears_is_told_as_perhaps_going_on(
     assert left.status is CallStatus.UNKNOWN
     assert "It perhaps still goes on there." in text_of(left)
     assert len(bread.bench.ends) == 1
-    assert bread.asked("tasks/get") == looks, "nobody watches it any more"
+    assert bread.asked("tasks/get") <= looks + 1, "nobody watches it any more, but for a look that was under way"
 
 
 @pytest.mark.soak(every=2)

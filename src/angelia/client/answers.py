@@ -102,12 +102,14 @@ class ListedQuestions(Struct, frozen=True):
 
 class TurnState(Struct, frozen=True):
     """Whether a turn is open, since when, at which step, and what it cost so far. `program` are the tools of a
-    program's own for whose results alone it waits.
+    program's own for whose results alone it waits. `left_open`: the process that worked on it has died, and nobody
+    goes on with it until somebody asks for that.
     """
 
     open: bool
     since: int
     steps: int
+    left_open: bool = False
     program: list[str] = []
     spent: SpentMoney = SpentMoney(0, 0)
 
@@ -170,6 +172,12 @@ class StoredUpload(Struct, frozen=True):
     size: int
     kind: str
     mime: str
+
+
+class ResumedTurn(Struct, frozen=True):
+    """Whether there was something to go on with."""
+
+    resumed: bool
 
 
 class StoppedTurn(Struct, frozen=True):

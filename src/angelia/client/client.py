@@ -27,6 +27,7 @@ from angelia.client.answers import (
     HomeState,
     ListedQuestion,
     ListedQuestions,
+    ResumedTurn,
     StoppedTurn,
     StoredMessage,
     StoredUpload,
@@ -172,6 +173,10 @@ class ApiClient:
     async def stop(self, own: str) -> bool:
         """Stop the running turn; False when none runs."""
         return (await self._write(f"{_at(own)}/stop", {}, StoppedTurn)).stopped
+
+    async def resume(self, own: str) -> bool:
+        """Go on with a turn that was left open; False where none is."""
+        return (await self._write(f"{_at(own)}/resume", {}, ResumedTurn)).resumed
 
     async def upload(self, name: str, data: bytes) -> StoredUpload:
         """Bring a file, for a message to name."""

@@ -19,6 +19,7 @@ from angelia.faces.cli.progress import working
 from angelia.faces.words.output import asked, echo, echo_json, sure
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
+from angelia.service.conversation import left_open
 from angelia.service.conversation.listing import conversation_rows
 from angelia.service.receipts import DOUBTFUL, let_be, receipt_rows
 from angelia.tools.shell.output import plain
@@ -39,11 +40,15 @@ def sessions(limit: int, as_json: bool, **given: Any) -> int:
 async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
     home = await open_to_read(given)
     rows = await home.transcript.conversations(OWNER, limit)
+    left = await left_open.left_open(home.transcript, [row.id for row in rows])
     if as_json:
         for row in rows:
-            echo_json(msgspec.json.encode({**msgspec.to_builtins(row), "owner": str(row.owner)}))
+            told = {**msgspec.to_builtins(row), "owner": str(row.owner), "left_open": row.id in left}
+            echo_json(msgspec.json.encode(told))
     elif rows:
         echo("\n".join(table(conversation_rows(rows), screen().columns if sys.stdout.isatty() else 0)))
+        if left:
+            echo(f"angelia: {left_open.told(left)}", err=True)
     else:
         echo("There is no conversation yet. `angelia` begins one.", err=True)
     return 0

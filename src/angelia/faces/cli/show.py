@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +24,11 @@ from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.paint import screen
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
 from angelia.faces.words.widths import table
+from angelia.service.conversation import left_open
 from angelia.service.conversation.setups import setup_in_force
+
+if TYPE_CHECKING:
+    from angelia.service.stored_home import StoredHome
 
 
 @click.command(
@@ -53,7 +57,8 @@ async def _prompt(part: str | None, given: dict[str, Any]) -> int:
 
 
 async def _show(part: str | None, as_json: bool, usage: bool, given: dict[str, Any]) -> int:
-    found, entries = await _read(part, given)
+    home = await open_to_read(given)
+    found, entries = await _read(home, part)
     if as_json:
         echo_json(as_jsonl(entries).rstrip(b"\n"))
     elif usage:
@@ -65,6 +70,8 @@ async def _show(part: str | None, as_json: bool, usage: bool, given: dict[str, A
             blank = "\n" if line.tone in (Tone.PERSON, Tone.REPLY) else ""
             echo(blank, end="")
             draw(paint.line(line))
+        if left := left_open.told(await left_open.left_open(home.transcript, [found])):
+            draw(paint.line(TranscriptLine(Tone.NOTE, left)))
     return 0
 
 
@@ -76,9 +83,8 @@ def _begun(entries: Sequence[e.Entry]) -> str:
             return ""  # its beginning cannot be read
 
 
-async def _read(part: str | None, given: dict[str, Any]) -> tuple[ConversationId, list[e.Entry]]:
+async def _read(home: "StoredHome", part: str | None) -> tuple[ConversationId, list[e.Entry]]:
     """What can be read of it; what cannot is said on stderr."""
-    home = await open_to_read(given)
     found = await home.transcript.find(OWNER, part) if part else await last_conversation(home.transcript)
     entries, damages = await home.transcript.legible(found)
     for damage in damages:
@@ -193,7 +199,7 @@ async def _follow(output: Path | None, after: str, given: dict[str, Any]) -> int
 
 
 async def _export(part: str, form: str, output: Path | None, given: dict[str, Any]) -> int:
-    found, entries = await _read(part, given)
+    found, entries = await _read(await open_to_read(given), part)
     data = as_jsonl(entries) if form == "jsonl" else as_markdown(found, entries).encode()
     if output is None:
         hand_over(data) if form == "md" else echo_json(data.rstrip(b"\n"))

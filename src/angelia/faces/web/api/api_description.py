@@ -87,6 +87,7 @@ WORDS: Mapping[str, RouteWords] = {
     ),
     f"POST {_ONE}/answers": RouteWords("Answer a question.", PageAnswer),
     f"POST {_ONE}/stop": RouteWords("Stop the running turn.", gives=a.StoppedTurn),
+    f"POST {_ONE}/resume": RouteWords("Go on with a turn whose process has died.", gives=a.ResumedTurn),
     f"POST {_ONE}/work/{{call}}/stop": RouteWords("Stop what a call left running."),
     f"POST {_ONE}/shown": RouteWords(
         "These deliveries were shown: their receipt.", ShownDeliveries, mime="", status=204

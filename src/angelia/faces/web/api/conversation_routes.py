@@ -100,6 +100,7 @@ class ConversationRoutes:
             Route("POST", f"{at}/entries/{{seq}}/take-back", RouteGuard.WRITE, self._take_back),
             Route("POST", f"{at}/answers", RouteGuard.WRITE, self._answer),
             Route("POST", f"{at}/stop", RouteGuard.WRITE, self._stop),
+            Route("POST", f"{at}/resume", RouteGuard.WRITE, self._resume),
             Route("POST", f"{at}/work/{{call}}/stop", RouteGuard.WRITE, self._stop_work),
             Route("POST", f"{at}/shown", RouteGuard.WRITE, self._shown),
             Route("POST", "/api/uploads", RouteGuard.WRITE, self._upload),
@@ -198,6 +199,9 @@ class ConversationRoutes:
 
     async def _stop(self, request: RouteRequest) -> RouteResponse:
         return json_response({"stopped": await self._conversations.stop(await self._id(request))})
+
+    async def _resume(self, request: RouteRequest) -> RouteResponse:
+        return json_response({"resumed": await self._conversations.go_on(await self._id(request))})
 
     async def _stop_work(self, request: RouteRequest) -> RouteResponse:
         await self._conversations.stop_work(await self._id(request), CallId(request.found["call"]))

@@ -68,6 +68,7 @@ class WatchedConversation:
         self.entries: list[e.Entry] = []
         self.turn = Turn()
         self.trouble = ""
+        self.left_open = False
         self._transcript, self._here = transcript, here
         self._views = EntryViews()
         self._behind, self._meter = BackgroundWork(), UsageMeter()
@@ -95,6 +96,7 @@ class WatchedConversation:
             await self._take(await self._transcript.entries(self.conversation))
             self._begun.set()
         self._look_for_session()
+        await self.look_who_drives()
         self._following = asyncio.create_task(self._follow())
 
     async def close(self) -> None:
@@ -145,6 +147,7 @@ class WatchedConversation:
         return {
             "turn": {
                 "open": bool(self.turn.opened),
+                "left_open": self.left_open,
                 "since": self.turn.started_at,
                 "steps": self.turn.steps,
                 "spent": self._of_turn(),
@@ -198,7 +201,10 @@ class WatchedConversation:
                 if self._ended:
                     return
                 while not await heard(reader.news):
+                    end_if_cancelled()
                     yield PageEvent("beat", {})
+                    with suppress(AngeliaError):  # the next beat looks again
+                        await self.look_who_drives()
         finally:
             self._readers.discard(reader)
 
@@ -244,6 +250,8 @@ class WatchedConversation:
                 end_if_cancelled()
                 await self._take(await self._transcript.news(self.conversation, lambda: len(self.entries)))
                 self._look_for_session()
+                if self.left_open:
+                    await self.look_who_drives()
         except AngeliaError as error:  # it was erased, or the home is left
             logger.info("%s is not followed any more: %s", self.conversation, error)
         finally:
@@ -268,6 +276,18 @@ class WatchedConversation:
     def look(self) -> None:
         """A session may have been opened in this process."""
         self._look_for_session()
+
+    async def look_who_drives(self) -> None:
+        """Have `left_open` say whether something is open that nobody drives: that a process died stands in no log.
+
+        Raises:
+            StoreError: it cannot be looked up.
+        """
+        is_open = bool(self.turn.opened or self.turn.unread) and not waits_for_program(self.turn)
+        left = is_open and not await self._transcript.at_work([self.conversation])
+        if left is not self.left_open:
+            self.left_open = left
+            self._wake()
 
     async def _take(self, entries: Sequence[e.Entry]) -> None:
         fresh = [entry for entry in entries if entry.seq > len(self.entries)]

@@ -217,15 +217,31 @@ class WebConversations:
 
     async def stop(self, conversation: ConversationId) -> bool:
         """Ask the running turn to stop; False when none runs. One that nobody drives, since a program has to bring
-        something first, is driven to its end.
+        something first, or the process that did has died, is driven to its end.
         """
         async with self.watched(conversation) as watched:
             if not watched.turn.opened:
                 return False
-            parked = waits_for_program(watched.turn)
+            await watched.look_who_drives()
+            parked = waits_for_program(watched.turn) or watched.left_open
             await self._record(conversation, e.CancelAsked(OWNER))
         if parked:
             await self._drive_or_tell(conversation)
+        return True
+
+    async def go_on(self, conversation: ConversationId) -> bool:
+        """Go on with what a process that died left open; False where nothing is, or somebody has gone on with it.
+
+        Raises:
+            ConfigError, SandboxError, KeyMissing: it cannot be gone on with as configured.
+            StoreError: it is taken meanwhile, or cannot be read.
+        """
+        async with self.watched(conversation) as watched:
+            await watched.look_who_drives()
+            if not watched.left_open:
+                return False
+            await self.session(conversation)
+            await watched.look_who_drives()
         return True
 
     async def stop_work(self, conversation: ConversationId, call: CallId) -> None:

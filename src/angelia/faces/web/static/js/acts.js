@@ -9,6 +9,9 @@ export const tried = (asked) => asked.catch((error) => alertTo(error.message));
 /** @param {string} id */
 export const stopTurn = (id) => tried(post(at(id, "/stop")));
 
+/** @param {string} id */
+export const goOn = (id) => tried(post(at(id, "/resume")));
+
 /** Whether something is going on, and what begins it: nothing else begins meanwhile. @returns {[boolean, (act: () => Promise<any>) => Promise<void>]} */
 export function useBusy() {
   const [busy, setBusy] = useState(false);
