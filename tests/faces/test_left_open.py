@@ -1,4 +1,4 @@
-"""A process that dies at work says nothing any more: whoever looks at its conversations is told that nobody is there."""
+"""A process that dies says nothing any more: whoever looks at its conversations is told that nobody is there."""
 
 import json
 from pathlib import Path
