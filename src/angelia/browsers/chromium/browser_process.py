@@ -66,5 +66,7 @@ async def until_ended(process: "subprocess.Popen[bytes]") -> None:
 async def end_now(process: "subprocess.Popen[bytes]") -> None:
     """End it, and wait until it is dead."""
     kill(process)
-    await until_dead(process)
-    process.wait()
+    try:
+        await until_dead(process)
+    finally:  # cancelled too, as all tasks are when a loop ends: it is dead in a moment
+        process.wait()
