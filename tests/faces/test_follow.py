@@ -71,7 +71,7 @@ async def test_every_entry_comes_once_in_order_and_what_is_appended_follows(db: 
     await begin(db, TWO, 1)
     following = follow(db)
     first = await anext(following)
-    assert [(one.mark.conversation, one.entry.seq) for one in first] == [
+    assert [(one.mark.conversation, one.mark.seq) for one in first] == [
         (ONE, 1),
         (ONE, 2),
         (ONE, 3),
@@ -80,8 +80,8 @@ async def test_every_entry_comes_once_in_order_and_what_is_appended_follows(db: 
     ]
     coming = asyncio.ensure_future(anext(following))
     await Transcript(db).append(ONE, [said("more")])
-    assert [(one.mark.conversation, one.entry.seq) for one in await coming] == [(ONE, 4)]
-    assert [one.entry.seq for one in await some(db, read_mark(str(first[2].mark)))] == [1, 2, 4]
+    assert [(one.mark.conversation, one.mark.seq) for one in await coming] == [(ONE, 4)]
+    assert [one.mark.seq for one in await some(db, read_mark(str(first[2].mark)))] == [1, 2, 4]
 
 
 async def test_what_comes_after_the_last_entry_was_erased_is_not_missed(db: Database) -> None:
@@ -92,7 +92,7 @@ async def test_what_comes_after_the_last_entry_was_erased_is_not_missed(db: Data
     await Transcript(db).erase(TWO, BlobStore(db.home))
     await begin(db, THREE, 1)
     after = await anext(following)
-    assert [(one.mark.conversation, one.entry.seq) for one in after] == [(THREE, 1), (THREE, 2)]
+    assert [(one.mark.conversation, one.mark.seq) for one in after] == [(THREE, 1), (THREE, 2)]
     assert after[0].mark.place > before[-1].mark.place, "no place is given again"
     with pytest.raises(NotFound, match="not in the log any more"):
         await some(db, before[-1].mark)

@@ -90,6 +90,21 @@ async def test_counters_never_fall_also_when_a_conversation_is_erased(app: App, 
     assert falling == []
 
 
+async def test_an_end_that_cannot_be_read_is_counted_as_such_once_and_stops_no_count(
+    app: App, metrics: Metrics
+) -> None:
+    await app.transcript.append(NAME, TURN)
+    await app.db.write(lambda connection: connection.execute("DROP TRIGGER entries_never_change"))
+    torn = "UPDATE entries SET body = x'7b2278' WHERE kind = 'TurnClosed'"
+    await app.db.write(lambda connection: connection.execute(torn))
+    await app.transcript.append(NAME, TURN)
+    for _ in range(2):
+        found = samples(await metrics.text())
+        assert found["angelia_turns_total{ending=unreadable}"] == 1
+        assert found["angelia_turns_total{ending=Answered}"] == 1
+        assert found["angelia_facts_total{fact=UserSaid}"] == 2
+
+
 async def test_nothing_that_was_said_is_told(app: App, metrics: Metrics) -> None:
     await app.transcript.append(NAME, TURN)
     text = (await metrics.text()).decode()

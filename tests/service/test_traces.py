@@ -164,6 +164,24 @@ async def test_what_a_collector_will_never_take_does_not_stand_before_the_rest(
     assert [span.name for span in there.spans] == ["invoke_agent Angelia"]
 
 
+@pytest.mark.parametrize("kind", ["ModelSaid", "TurnClosed"])
+async def test_of_a_turn_that_cannot_be_read_the_log_file_says_so_and_the_next_ones_are_sent(
+    app: App, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    async with collector() as there:
+        await send(app, there)
+        await app.transcript.append(NAME, TURN)
+        await app.db.write(lambda connection: connection.execute("DROP TRIGGER entries_never_change"))
+        last = "(SELECT max(id) FROM entries WHERE kind = ?)"
+        torn = f"UPDATE entries SET body = x'7b2278' WHERE id = {last}"
+        await app.db.write(lambda connection: connection.execute(torn, (kind,)))
+        assert await send(app, there)
+        assert f"no trace is sent of a turn of {NAME}: Entry" in caplog.text
+        await app.transcript.append(NAME, [said("again"), TurnClosed(Answered())])
+        assert await send(app, there)
+    assert [span.name for span in there.spans] == ["invoke_agent Angelia"]
+
+
 async def test_a_gateway_tells_of_a_turn_in_a_chat(tmp_path: Path) -> None:
     steps = [call("read", {"path": "nothing.txt"}), model_says("There is none.")]
     async with ModelServer(steps) as model, TelegramServer() as network, collector() as there, Nursery() as nursery:

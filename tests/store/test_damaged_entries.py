@@ -11,6 +11,7 @@ from angelia.core.ids import CallId, ConversationId, DeliveryId
 from angelia.core.principal import OWNER
 from angelia.store.log.audit_trail import AuditQuery, Decided, audit_trail, newest_decisions
 from angelia.store.log.examined import UnreadableEntry
+from angelia.store.log.follow import UNKNOWN, follow
 from angelia.store.log.transcript import Transcript
 from angelia.store.port import LogStore
 from angelia.store.sql.database import FILE, Database
@@ -30,6 +31,13 @@ DAMAGES = pytest.mark.parametrize(
 )
 FIRST = CallId("c1_0")
 CALLS = (FIRST, CallId("c2_0"))
+
+
+def tear_page(home: Path, holding: bytes) -> None:
+    """What a failing disk may do to the page that holds these bytes."""
+    content = bytearray((home / FILE).read_bytes())
+    content[content.index(holding) // 4096 * 4096] = 255  # no kind of page
+    (home / FILE).write_bytes(content)
 
 
 async def damage(db: LogStore, kind: str, change: str) -> None:
@@ -97,16 +105,28 @@ async def test_of_what_lies_where_the_file_is_damaged(home: Path, conversation: 
     calls = [e.ApprovalAsked(call, f"May I do {call}?", "d", why="so " * 1_300) for call in CALLS]
     await Transcript(db).append(conversation, calls)
     db.close()
-    file = home / FILE
-    content = bytearray(file.read_bytes())
-    page = content.index(b"May I do c1_0") // 4096 * 4096
-    content[page] = 255  # no kind of page
-    file.write_bytes(content)
+    tear_page(home, b"May I do c1_0")
     again = Database.open(home)
     torn, whole = await WaitingQuestions(again).all(OWNER)
     assert isinstance(torn.asked, UnreadableEntry)
     assert "lies where the file is damaged" in torn.asked.why
     assert whole.asked == calls[1]
+    again.close()
+
+
+async def test_of_the_stream_of_all_entries(home: Path, conversation: ConversationId, db: LogStore) -> None:
+    calls = [e.ApprovalAsked(call, f"May I do {call}?", "d", why="so " * 1_300) for call in (*CALLS, CallId("c3_0"))]
+    await Transcript(db).append(conversation, calls)
+    await damage(db, "ApprovalAsked", "body = x'7b2278'")
+    db.close()
+    tear_page(home, b"May I do c2_0")
+    again = Database.open(home)
+    found = await anext(follow(again))
+    torn = [one for one in found if isinstance(one.entry, UnreadableEntry)]
+    assert [one.mark.conversation for one in torn] == [conversation, UNKNOWN]
+    assert isinstance(last := found[-1].entry, e.Entry)
+    assert last.fact == calls[-1]
+    assert await anext(follow(again, [one.mark for one in found[:-1]])) == found[-1:], "it goes on behind it"
     again.close()
 
 

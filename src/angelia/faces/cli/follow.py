@@ -16,6 +16,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.faces.words.output import echo_json
 from angelia.service.stored_home import StoredHome
+from angelia.store.log.examined import UnreadableEntry
 from angelia.store.log.follow import BEGINNING, KEPT, FollowedEntry, LogMark, follow, read_mark
 
 _TAIL = 64 * 1024 * 1024
@@ -35,7 +36,7 @@ async def follow_to_output(home: StoredHome, after: str) -> None:
 
     Raises:
         BadInput: it is no mark.
-        NotFound, StoreDamaged: as `follow`.
+        NotFound: as `follow`.
     """
     async for entries in follow(home.db, [read_mark(after) if after else BEGINNING]):
         echo_json(b"\n".join(map(as_line, entries)))
@@ -46,7 +47,7 @@ async def follow_to_file(home: StoredHome, path: Path) -> None:
 
     Raises:
         BadInput: the file cannot be used, is no such file, or somebody else writes it.
-        NotFound, StoreDamaged: as `follow`.
+        NotFound: as `follow`.
     """
     with _opened(path) as file:
         async for entries in follow(home.db, _known(file, path)):
@@ -58,8 +59,13 @@ async def follow_to_file(home: StoredHome, path: Path) -> None:
 
 
 def as_line(one: FollowedEntry) -> bytes:
-    """An entry as `core.codec.to_json_line` writes it, with its mark and its conversation before."""
-    head = msgspec.json.encode({"mark": str(one.mark), "conversation": one.mark.conversation})
+    """An entry as `core.codec.to_json_line` writes it, with its mark and its conversation before; of one that cannot be
+    read, why.
+    """
+    named = {"mark": str(one.mark), "conversation": one.mark.conversation}
+    if isinstance(one.entry, UnreadableEntry):
+        return msgspec.json.encode({**named, "seq": one.mark.seq, "at": one.entry.at, "unreadable": one.entry.why})
+    head = msgspec.json.encode(named)
     return head[:-1] + b"," + to_json_line(one.entry)[1:]
 
 

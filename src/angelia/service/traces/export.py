@@ -87,7 +87,11 @@ class TraceExport:
         turns = await self._db.read(lambda connection: closed_turns(connection, int(known), _MOST))
         if not turns:
             return False
-        await self._post(server, turns)
+        for turn in turns:
+            if turn.damaged:
+                logger.warning("no trace is sent of a turn of %s: %s", turn.conversation, turn.damaged)
+        if whole := [turn for turn in turns if not turn.damaged]:
+            await self._post(server, whole)
         await self._key_value.replace(_UPTO, known, str(turns[-1].place))
         return True
 

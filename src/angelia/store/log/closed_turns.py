@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from angelia.core import codec
-from angelia.core.entry import AnyFact, TurnClosed
+from angelia.core.entry import AnyFact, Entry, TurnClosed
 from angelia.core.ids import ConversationId
+from angelia.store.log.examined import UnreadableEntry, at_places
 from angelia.store.port import StoreConnection
 
 _CLOSED = TurnClosed.__name__
@@ -19,11 +19,15 @@ class WrittenFact(Struct, frozen=True):
 
 
 class ClosedTurn(Struct, frozen=True):
-    """What was written since the turn before ended; the last of it is the `TurnClosed`, at this `place` of the log."""
+    """What was written since the turn before ended; the last of it is the `TurnClosed`, at this `place` of the log.
+
+    `damaged` says what of it cannot be read, if anything; then `written` has the rest.
+    """
 
     conversation: ConversationId
     place: int
     written: tuple[WrittenFact, ...]
+    damaged: str = ""
 
 
 def log_end(connection: StoreConnection) -> int:
@@ -41,10 +45,9 @@ def closed_turns(connection: StoreConnection, after: int, most: int) -> list[Clo
 def _turn(connection: StoreConnection, place: int, conversation: ConversationId, end: int) -> ClosedTurn:
     query = "SELECT coalesce(max(seq), 0) FROM entries WHERE conversation = ? AND seq < ? AND kind = ?"
     (begin,) = connection.execute(query, (conversation, end, _CLOSED)).fetchone()
-    query = "SELECT seq, at, version, body FROM entries WHERE conversation = ? AND seq > ? AND seq <= ? ORDER BY seq"
-    rows = connection.execute(query, (conversation, begin, end))
-    where = f"A turn of {conversation}"
-    written = (
-        WrittenFact(seq, at, codec.decode(body, version=version, where=where)) for seq, at, version, body in rows
-    )
-    return ClosedTurn(conversation, place, tuple(written))
+    query = "SELECT id FROM entries WHERE conversation = ? AND seq > ? AND seq <= ? ORDER BY seq"
+    places = [one for (one,) in connection.execute(query, (conversation, begin, end))]
+    stored = at_places(connection, places)
+    written = tuple(WrittenFact(one.seq, one.at, one.fact) for one in stored if isinstance(one, Entry))
+    damaged = next((one.why for one in stored if isinstance(one, UnreadableEntry)), "")
+    return ClosedTurn(conversation, place, written, damaged)

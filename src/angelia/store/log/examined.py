@@ -177,7 +177,7 @@ def at_place(connection: StoreConnection, place: int) -> tuple[StoredEntry | Non
 
 def at_places(connection: StoreConnection, places: Sequence[int]) -> list[Entry | UnreadableEntry]:
     """The entries that tables name by their places, in that order; one that is damaged keeps no other from being read.
-    None of them is a fork's from another log: what those say adds to no table.
+    Those that a fork has from another log are not held to their checksums: what they say adds to no table.
     """
     try:
         found = dict(_together(connection, places))

@@ -4,12 +4,14 @@ from collections import Counter
 
 from msgspec import Struct
 
-from angelia.core import codec
-from angelia.core.entry import TurnClosed
+from angelia.core.entry import Entry, TurnClosed
 from angelia.store.log.closed_turns import log_end
+from angelia.store.log.examined import at_places
 from angelia.store.port import LogStore, StoreConnection
 
 _CLOSED = "TurnClosed"
+_UNREADABLE = "unreadable"
+"""Counted as the ending of a turn whose end is damaged."""
 
 
 class Paid(Struct):
@@ -58,11 +60,11 @@ class LogFigures:
         new = (min(self._place, end), end)  # what was last may have been erased
         query = "SELECT kind, count(*) FROM entries WHERE id > ? AND id <= ? GROUP BY kind"
         self._facts.update(dict(connection.execute(query, new)))
-        query = "SELECT body, version FROM entries WHERE id > ? AND id <= ? AND kind = ?"
-        for body, version in connection.execute(query, (*new, _CLOSED)):
-            fact = codec.decode(body, version=version, where="The end of a turn")
-            if isinstance(fact, TurnClosed):
-                self._turns[type(fact.ending).__name__] += 1
+        query = "SELECT id FROM entries WHERE id > ? AND id <= ? AND kind = ?"
+        ends = [place for (place,) in connection.execute(query, (*new, _CLOSED))]
+        for stored in at_places(connection, ends):
+            fact = stored.fact if isinstance(stored, Entry) else None
+            self._turns[type(fact.ending).__name__ if isinstance(fact, TurnClosed) else _UNREADABLE] += 1
         query = (
             "SELECT model, cost, input, output, cache_read, cache_write FROM entries CROSS JOIN spending AS s"
             " WHERE s.conversation = entries.conversation AND s.seq = entries.seq"

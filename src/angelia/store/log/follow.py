@@ -5,6 +5,7 @@ another home. No place is given twice; so whoever goes back to the last entry th
 goes on without a gap or a repeat.
 """
 
+import sqlite3
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from functools import partial
@@ -14,9 +15,10 @@ from msgspec import Struct
 
 from angelia.core import codec
 from angelia.core.entry import Entry
-from angelia.core.errors import BadInput, NotFound, StoreDamaged
+from angelia.core.errors import BadInput, CodecError, NotFound
 from angelia.core.ids import ConversationId
-from angelia.store.log.examined import by_place, unreadable_at
+from angelia.store.log.chain import StoredEntry
+from angelia.store.log.examined import SALVAGED, UnreadableEntry, by_place, unreadable_at
 from angelia.store.port import LogStore, StoreConnection
 
 KEPT = 10_000
@@ -38,13 +40,17 @@ class LogMark(NamedTuple):
 
 BEGINNING = LogMark(0, ConversationId(""), 0)
 """Before the first entry; it is always there."""
+UNKNOWN = ConversationId("unknown")
+"""In the mark of an entry that lies where the file is damaged."""
 
 
 class FollowedEntry(Struct, frozen=True):
-    """An entry with its mark, which names the conversation."""
+    """An entry with its mark, which names the conversation. One that cannot be read has its mark and says why; where
+    the file is damaged, nobody knows whose it was, and the mark names `UNKNOWN`.
+    """
 
     mark: LogMark
-    entry: Entry
+    entry: Entry | UnreadableEntry
 
 
 def read_mark(text: str) -> LogMark:
@@ -66,7 +72,6 @@ async def follow(db: LogStore, known: Iterable[LogMark] = (BEGINNING,)) -> Async
 
     Raises:
         NotFound: all that is known has been erased, and what came before it is not known.
-        StoreDamaged, CodecError: an entry cannot be read; those before it were given.
     """
     marks = deque(known, KEPT)
     seen = -1
@@ -92,15 +97,25 @@ def _after(connection: StoreConnection, marks: deque[LogMark]) -> list[FollowedE
     found: list[FollowedEntry] = []
     for place, row in by_place(connection, marks[-1].place, _AT_ONCE):
         if row is None:
-            if found:
-                break
-            raise StoreDamaged(unreadable_at(place), then="`angelia store verify` says more.")
-        where = f"Entry {row.seq} of {row.conversation}"
-        entry = Entry(row.seq, row.at, codec.decode(row.body, version=row.version, where=where))
-        found.append(FollowedEntry(LogMark(place, ConversationId(row.conversation), row.seq), entry))
+            lost = UnreadableEntry(f"{unreadable_at(place)} {SALVAGED}")
+            found.append(FollowedEntry(LogMark(place, UNKNOWN, 0), lost))
+        else:
+            found.append(FollowedEntry(LogMark(place, ConversationId(row.conversation), row.seq), _read(row)))
     return found
 
 
+def _read(row: StoredEntry) -> Entry | UnreadableEntry:
+    where = f"Entry {row.seq} of {row.conversation}"
+    try:
+        return Entry(row.seq, row.at, codec.decode(row.body, version=row.version, where=where))
+    except CodecError as error:
+        return UnreadableEntry(str(error), row.at)
+
+
 def _is_there(connection: StoreConnection, mark: LogMark) -> bool:
-    row = connection.execute("SELECT conversation, seq FROM entries WHERE id = ?", (mark.place,)).fetchone()
+    query = "SELECT conversation, seq FROM entries WHERE id = ?"
+    try:
+        row = connection.execute(query, (mark.place,)).fetchone()
+    except sqlite3.DatabaseError:
+        return mark.conversation == UNKNOWN
     return mark == BEGINNING or row == (mark.conversation, mark.seq)
