@@ -16,7 +16,7 @@ from angelia.service.log_places import name_in_log
 from angelia.service.settings.toml_text import pairs, parse
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.visibility import AUDIT
-from angelia.store.tables.key_value import KeyValue
+from angelia.store.tables.key_value import KeyValue, read_as
 
 LOG = ConversationId(AUDIT)
 _KNOWN = "audit-known:"
@@ -30,6 +30,10 @@ class _Known(Struct, frozen=True):
 
     settings: dict[str, str]
     keys: list[str]
+
+
+_NOTHING = _Known({}, [])
+"""What is known where it cannot be read: all that stands now is told as new, rather than a change be missed."""
 
 
 class Audit:
@@ -63,7 +67,7 @@ class Audit:
         written = msgspec.json.encode(now).decode()
         before = await self._key_value.get(self._known)
         if before and before != written:  # rather told twice, by two that are opened at once, than never
-            await self._tell(msgspec.json.decode(before, type=_Known), now)
+            await self._tell(read_as(_Known, self._known, before) or _NOTHING, now)
         if before != written:
             await self._key_value.put(self._known, written)
 

@@ -134,7 +134,7 @@ class Retention(Struct, frozen=True):
 
     async def receipts(self) -> list[RetentionReceipt]:
         """What was erased by it, oldest first."""
-        return [msgspec.json.decode(value, type=RetentionReceipt) for _, value in await self.key_value.all(_ERASED)]
+        return [one for _, one in await self.key_value.all_as(RetentionReceipt, _ERASED)]
 
     async def _receipt(self, key: str, conversations: list[ConversationId]) -> None:
         if not conversations:

@@ -12,7 +12,7 @@ from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import Clock
 from angelia.core.person_role import PersonRole
 from angelia.core.principal import KEY, Principal
-from angelia.store.tables.key_value import KeyValue
+from angelia.store.tables.key_value import KeyValue, read_as
 
 _PREFIX = "api-key:"
 _BEGINNING = "angelia_"
@@ -92,8 +92,8 @@ class ApiKeys:
 
     async def list(self) -> list[ApiKey]:
         """All, by their names."""
-        found = [msgspec.json.decode(kept, type=ApiKey) for _, kept in await self._key_value.all(_PREFIX)]
-        return sorted(found, key=lambda key: key.name)
+        found = await self._key_value.all_as(ApiKey, _PREFIX)
+        return sorted((key for _, key in found), key=lambda key: key.name)
 
     async def require(self, name: str) -> None:
         """Raises NotFound where there is none of this name."""
@@ -111,12 +111,11 @@ class ApiKeys:
             await self._key_value.forget(stored)
 
     async def _stored(self, name: str) -> tuple[str, ...]:
-        return tuple(stored for stored, kept in await self._key_value.all(_PREFIX) if _named(kept) == name)
+        return tuple(stored for stored, key in await self._key_value.all_as(ApiKey, _PREFIX) if key.name == name)
 
     async def known(self, secret: str) -> ApiKey | None:
         """The key that a program sent; None if it is none."""
-        kept = await self._key_value.get(_PREFIX + _hash(secret)) if secret else ""
-        return msgspec.json.decode(kept, type=ApiKey) if kept else None
+        return await self._key_value.get_as(ApiKey, _PREFIX + _hash(secret)) if secret else None
 
     async def of(self, principal: Principal) -> ApiKey | None:
         """The key that somebody is; None if it was removed, or they are not one."""
@@ -126,7 +125,8 @@ class ApiKeys:
 
 
 def _named(kept: str) -> str:
-    return msgspec.json.decode(kept, type=ApiKey).name
+    key = read_as(ApiKey, _PREFIX, kept)
+    return key.name if key else ""
 
 
 def _hash(secret: str) -> str:

@@ -34,8 +34,8 @@ class HandedOut:
 
     async def of(self, conversation: ConversationId) -> e.ConversationOpened | None:
         """How a conversation begins that was handed out; None if it was not."""
-        kept = await self._key_value.get(f"{_PREFIX}{conversation}")
-        return msgspec.json.decode(kept, type=_Kept).opened if kept else None
+        kept = await self._key_value.get_as(_Kept, f"{_PREFIX}{conversation}")
+        return kept.opened if kept else None
 
     async def forget(self, conversation: ConversationId) -> None:
         """It is in the log, or nobody wants it."""
@@ -45,8 +45,7 @@ class HandedOut:
         """Forget those that nobody had come back to at a moment; what was handed out after `latest`, while a clock was
         ahead, counts from now.
         """
-        for key, stored in await self._key_value.all(_PREFIX):
-            kept = msgspec.json.decode(stored, type=_Kept)
+        for key, kept in await self._key_value.all_as(_Kept, _PREFIX):
             if upto - kept.at > KEPT_MS:
                 await self._key_value.forget(key)
             elif kept.at > latest:

@@ -28,7 +28,7 @@ from angelia.service.people.found import Counts, FoundPerson, SharedPart, find_p
 from angelia.store.log.at_work import at_work
 from angelia.store.log.rewrite import Rewriting, rewrite
 from angelia.store.port import LogStore
-from angelia.store.tables.key_value import KeyValue
+from angelia.store.tables.key_value import KeyValue, read_as
 from angelia.store.tables.people import KnownPeople
 
 _BEGUN = "erasing-person:"
@@ -71,8 +71,8 @@ class PersonErasure(Struct, frozen=True):
 
     async def receipts(self) -> list[ErasureReceipt]:
         """What was erased, oldest first."""
-        kept = [msgspec.json.decode(value, type=ErasureReceipt) for _, value in await self.key_value.all(_ERASED)]
-        return sorted(kept, key=lambda one: one.at)
+        kept = await self.key_value.all_as(ErasureReceipt, _ERASED)
+        return sorted((one for _, one in kept), key=lambda one: one.at)
 
     async def erase(self, who: Principal, by: Principal) -> tuple[ErasureReceipt, list[str]]:
         """Erase somebody, or go on with it; the receipt, and what is left, a sentence each.
@@ -117,10 +117,11 @@ class PersonErasure(Struct, frozen=True):
 
     async def _begin(self, who: Principal, by: Principal, found: FoundPerson) -> _Begun:
         key = f"{_BEGUN}{who}"
-        if earlier := await self.key_value.get(key):
+        known = await self.key_value.get(key)
+        if earlier := read_as(_Begun, key, known) if known else None:
             await copies_know(self.key_value)
-            return msgspec.json.decode(earlier, type=_Begun)
-        if found.counts == Counts() and not any((await KnownPeople(self.db).beside(who)).values()):
+            return earlier
+        if not known and found.counts == Counts() and not any((await KnownPeople(self.db).beside(who)).values()):
             raise NotFound(f"Nothing here is {who}'s.", then="`angelia people` lists who is known.")
         await self.deletion.audit.record(e.AdminAct.PERSON_ERASED, by)
         await copies_know(self.key_value)

@@ -168,8 +168,7 @@ class Folders:
             await tell(self._services, schedule, words)
 
     async def _state(self, schedule: ConversationId) -> FolderPosition | None:
-        stored = await self._services.key_value.get(note_key(schedule))
-        return msgspec.json.decode(stored, type=FolderPosition) if stored else None
+        return await self._services.key_value.get_as(FolderPosition, note_key(schedule))
 
     async def _put(self, schedule: ConversationId, state: FolderPosition) -> None:
         await self._services.key_value.put(note_key(schedule), msgspec.json.encode(state).decode())

@@ -235,10 +235,8 @@ class Mailboxes:
 
     async def _position(self, schedule: StoredSchedule) -> MailPosition:
         """Where it stands; one whose note is gone takes what has come since it was made."""
-        stored = await self._services.key_value.get(note_key(schedule.id))
-        if stored:
-            return msgspec.json.decode(stored, type=MailPosition)
-        return MailPosition(0, 0, schedule.scheduled.since)
+        noted = await self._services.key_value.get_as(MailPosition, note_key(schedule.id))
+        return noted or MailPosition(0, 0, schedule.scheduled.since)
 
     async def _put(self, schedule: ConversationId, position: MailPosition) -> None:
         await self._services.key_value.put(note_key(schedule), msgspec.json.encode(position).decode())

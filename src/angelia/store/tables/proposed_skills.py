@@ -34,8 +34,8 @@ class ProposedSkills:
 
     async def list(self, owner: Principal) -> list[ProposedCall]:
         """Those that wait, oldest first."""
-        rows = await self._values.all(f"{_PREFIX}{owner}\n")
-        return sorted((msgspec.json.decode(value, type=ProposedCall) for _, value in rows), key=lambda one: one.at)
+        rows = await self._values.all_as(ProposedCall, f"{_PREFIX}{owner}\n")
+        return sorted((one for _, one in rows), key=lambda one: one.at)
 
 
 def _key(owner: Principal, proposed: ProposedCall) -> str:

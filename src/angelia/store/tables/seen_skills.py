@@ -44,13 +44,11 @@ class SeenSkills:
 
     async def list(self, owner: Principal) -> list[SkillAnswer]:
         """What this person said of each skill, a no as well, in order of the paths."""
-        rows = await self._values.all(f"{_ANSWER}{owner}\n")
-        return [msgspec.json.decode(value, type=SkillAnswer) for _, value in rows]
+        return [one for _, one in await self._values.all_as(SkillAnswer, f"{_ANSWER}{owner}\n")]
 
     async def files(self, digest: str) -> tuple[SeenFile, ...]:
         """The files that have this digest together; none where nobody said yes to them."""
-        known = await self._values.get(f"{_FILES}{digest}")
-        return msgspec.json.decode(known, type=tuple[SeenFile, ...]) if known else ()
+        return await self._values.get_as(tuple[SeenFile, ...], f"{_FILES}{digest}") or ()
 
     async def put(self, answer: SkillAnswer, files: tuple[SeenFile, ...]) -> None:
         """Remember an answer in place of an earlier one; the files first, so that no yes is without what it is for."""
@@ -70,8 +68,8 @@ class SeenSkills:
 
     async def _sweep(self) -> None:
         """Let go of files that no answer is about."""
-        answers = [msgspec.json.decode(value, type=SkillAnswer) for _, value in await self._values.all(_ANSWER)]
-        kept = {f"{_FILES}{one.digest}" for one in answers if one.pinned}
+        answers = await self._values.all_as(SkillAnswer, _ANSWER)
+        kept = {f"{_FILES}{one.digest}" for _, one in answers if one.pinned}
         for key, _ in await self._values.all(_FILES):
             if key not in kept:
                 await self._values.forget(key)

@@ -31,8 +31,7 @@ class TrustedFiles:
 
     async def answer(self, owner: Principal, where: str, path: str) -> FileAnswer | None:
         """What this person said of the file the last time, of whichever version."""
-        known = await self._values.get(_key(owner, where, path))
-        return msgspec.json.decode(known, type=FileAnswer) if known else None
+        return await self._values.get_as(FileAnswer, _key(owner, where, path))
 
     async def put(self, answer: FileAnswer) -> None:
         """Remember an answer, in place of an earlier one about the same file."""
@@ -47,8 +46,7 @@ class TrustedFiles:
 
     async def list(self, owner: Principal) -> list[FileAnswer]:
         """What this person said of each file, a no as well, in order of the paths."""
-        rows = await self._values.all(f"{_PREFIX}{owner}\n")
-        return [msgspec.json.decode(value, type=FileAnswer) for _, value in rows]
+        return [one for _, one in await self._values.all_as(FileAnswer, f"{_PREFIX}{owner}\n")]
 
 
 def _key(owner: Principal, where: str, path: str) -> str:

@@ -86,8 +86,7 @@ class PushConfigs:
 
     async def now(self, config: PushConfig) -> KeptPush | None:
         """One with what was taken last; None where it is not kept any more."""
-        kept = await self._key_value.get(_name(config.task_id, config.id))
-        return msgspec.json.decode(kept, type=KeptPush) if kept else None
+        return await self._key_value.get_as(KeptPush, _name(config.task_id, config.id))
 
     async def kept(self, push: KeptPush) -> bool:
         """Whether it still stands as it is here."""
@@ -99,8 +98,8 @@ class PushConfigs:
         await self._key_value.forget(_name(config.task_id, config.id))
 
     async def _found(self, prefix: str) -> AsyncIterator[KeptPush]:
-        for _, kept in await self._key_value.all(prefix):
-            yield msgspec.json.decode(kept, type=KeptPush)
+        for _, kept in await self._key_value.all_as(KeptPush, prefix):
+            yield kept
 
 
 def only(configs: list[PushConfig], own: str) -> PushConfig:

@@ -60,8 +60,7 @@ class LoginAttempts:
 
     async def all(self) -> list[LoginAttempt]:
         """Those that are kept."""
-        kept = await self._key_value.get(_KEY)
-        found = msgspec.json.decode(kept, type=list[LoginAttempt]) if kept else []
+        found = await self._key_value.get_as(list[LoginAttempt], _KEY) or []
         return [replace(one, first=one.first or one.at) for one in found]
 
 

@@ -135,10 +135,7 @@ class Logins:
     async def all(self) -> list[LoginView]:
         """Those that hold, the one used last first."""
         now = self._clock()
-        found = [
-            (name.removeprefix(_LOGINS), msgspec.json.decode(kept, type=_Login))
-            for name, kept in await self._key_value.all(_LOGINS)
-        ]
+        found = [(name.removeprefix(_LOGINS), one) for name, one in await self._key_value.all_as(_Login, _LOGINS)]
         views = [
             LoginView(own[:_KEY], one.since, one.seen, one.until(), one.by, one.visitor.address, one.visitor.browser)
             for own, one in found
@@ -169,8 +166,7 @@ class Logins:
         return len(logins)
 
     async def _holding(self, token: str, now: int) -> _Login | None:
-        kept = await self._key_value.get(_LOGINS + _hash(token)) if token else ""
-        login = msgspec.json.decode(kept, type=_Login) if kept else None
+        login = await self._key_value.get_as(_Login, _LOGINS + _hash(token)) if token else None
         return login if login and login.holds(now) else None
 
     async def _note(self, token: str, login: _Login) -> None:
@@ -184,8 +180,7 @@ class Logins:
             for name, until in await self._key_value.all(_CODES):
                 if not look.upto <= int(until) <= look.latest:
                     await self._key_value.forget(name)
-            for name, kept in await self._key_value.all(_LOGINS):
-                login = msgspec.json.decode(kept, type=_Login)
+            for name, login in await self._key_value.all_as(_Login, _LOGINS):
                 if look.upto > login.until() or login.since > look.latest:
                     await self._key_value.forget(name)
 

@@ -55,8 +55,8 @@ class Passkeys:
 
     async def all(self) -> list[Passkey]:
         """By the time they were made."""
-        found = [msgspec.json.decode(kept, type=Passkey) for _, kept in await self._key_value.all(_PREFIX)]
-        return sorted(found, key=lambda one: one.since)
+        found = await self._key_value.all_as(Passkey, _PREFIX)
+        return sorted((one for _, one in found), key=lambda one: one.since)
 
     async def at(self, origin: str) -> list[Passkey]:
         """Those that log in there."""

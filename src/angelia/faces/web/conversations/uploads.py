@@ -58,15 +58,14 @@ class Uploads:
         Raises:
             NotFound: there is none, or not any more.
         """
-        kept = await self._key_value.get(_PREFIX + own)
+        kept = await self._key_value.get_as(_Upload, _PREFIX + own)
         if not kept:
             raise NotFound("A file of this message is not there any more.", "It was brought long ago.", "Add it again.")
-        return msgspec.json.decode(kept, type=_Upload).media
+        return kept.media
 
     async def _tidy(self) -> None:
         async with Looks(self._key_value, self._clock).daily(_LOOKED) as look:
-            for key, kept in await self._key_value.all(_PREFIX) if look.due else ():
-                upload = msgspec.json.decode(kept, type=_Upload)
+            for key, upload in await self._key_value.all_as(_Upload, _PREFIX) if look.due else ():
                 if look.upto - upload.at > KEPT_MS:
                     await self._key_value.forget(key)
                 elif upload.at > look.latest:  # a clock was ahead

@@ -40,10 +40,9 @@ class ChatPast:
 
     async def find(self, key: ApiKey, asked: ChatHistory) -> KnownPast | None:
         """The conversation that these words go on with; None where it is none of ours, or has moved on."""
-        kept = await self._key_value.get(_name(key, asked.past)) if asked.past else ""
-        if not kept:
+        known = await self._key_value.get_as(KnownPast, _name(key, asked.past)) if asked.past else None
+        if not known:
             return None
-        known = msgspec.json.decode(kept, type=KnownPast)
         try:
             session = await self._conversations.session(known.conversation)
         except NotFound:  # it was deleted
@@ -68,8 +67,8 @@ class ChatPast:
         """As `keep`, for a message that came again: we may have been killed between storing it and keeping this. A
         conversation that began later with the same words keeps its place.
         """
-        kept = await self._key_value.get(_name(key, asked.past + asked.said))
-        if not kept or msgspec.json.decode(kept, type=KnownPast).conversation < known.conversation:
+        kept = await self._key_value.get_as(KnownPast, _name(key, asked.past + asked.said))
+        if not kept or kept.conversation < known.conversation:
             await self.keep(key, asked, known)
 
 
