@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
-from tests.house import boundaries, shapes
+from tests.house import boundaries, shapes, stored
 from tests.house.sources import Rule, covers, source, sources
 
-RULES = [*shapes.RULES, *boundaries.RULES]
+RULES = [*shapes.RULES, *boundaries.RULES, *stored.RULES]
 
 
 @cache
