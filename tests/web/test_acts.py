@@ -173,8 +173,7 @@ async def test_a_turn_that_cannot_go_on_when_the_page_is_served_again_says_why(
             page.hears(f"/api/conversations/{conversation}/events") as events,
         ):
             async for event in events:
-                if event.name == "state" and event.data["trouble"]:
-                    assert str(work) in event.data["trouble"]
+                if event.name == "state" and str(work) in event.data["trouble"]:
                     break
         async with opened(tmp_path, server.base_url) as app:
             conversations = WebConversations(app, ApiKeys(app.key_value, app.clock))

@@ -31,11 +31,15 @@ async def begun_in_a_terminal(app: App) -> None:
 async def test_a_turn_that_a_dead_process_left_is_told_and_gone_on_with_when_asked(tmp_path: Path) -> None:
     async with ModelServer([say("Twelve.")]) as server, opened(tmp_path, server.base_url) as app, visiting(app) as page:
         await begun_in_a_terminal(app)
-        assert (await page.json(AT))["turn"]["left_open"]
+        told = await page.json(AT)
+        assert (told["turn"]["left_open"], told["trouble"]) == (
+            True,
+            "The process that did has ended before it was done.",
+        )
         assert await page.said(f"{AT}/resume") == {"resumed": True}
-        told = await page.until(OWN, "TurnClosed")
-        assert told[-1]["ending"] == "Answered"
-        assert not (await page.json(AT))["turn"]["left_open"]
+        assert (await page.until(OWN, "TurnClosed"))[-1]["ending"] == "Answered"
+        told = await page.json(AT)
+        assert (told["turn"]["left_open"], told["trouble"]) == (False, "")
         assert await page.said(f"{AT}/resume") == {"resumed": False}
 
 

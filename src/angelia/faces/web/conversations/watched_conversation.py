@@ -37,6 +37,7 @@ from angelia.tools.people.todo import todos
 _MOST_PIECES = 2_000
 """Pieces that one stream may be behind; the oldest go, and the reader has them with the entry that they become."""
 
+_DIED = "The process that did has ended before it was done."
 logger = logging.getLogger("angelia.web")
 
 
@@ -158,7 +159,7 @@ class WatchedConversation:
             "work": [{**_work_view(one), "since": self._begun_at.get(one.call, 0)} for one in self._work],
             "spent": spent_view(self._meter.cost, self._meter.tokens, self._meter.unpriced),
             "plan": self._plan,
-            "trouble": self.trouble,
+            "trouble": self.trouble or (_DIED if self.left_open else ""),
         }
 
     def _of_turn(self) -> dict[str, int]:

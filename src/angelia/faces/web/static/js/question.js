@@ -8,7 +8,7 @@ import { Media } from "./media.js";
 import { link } from "./route.js";
 import { useSignal } from "./signal.js";
 import { alertTo, toast } from "./toasts.js";
-import { second } from "./words.js";
+import { count, second } from "./words.js";
 
 const DEAF_MS = 500;
 
@@ -27,7 +27,7 @@ export async function answer(conversation, question, words, told) {
 }
 
 /** The whole of what is asked, with control characters made visible and what leaves the machine marked. @param {{question: Question & {title?: string}}} props */
-export function Whole({ question }) {
+function Whole({ question }) {
   const text = question.whole || "";
   if (!text) return null;
   /** @type {any[]} */
@@ -42,10 +42,13 @@ export function Whole({ question }) {
 }
 
 /** @param {{question: Question}} props */
-export function Facts({ question }) {
+function Facts({ question }) {
   const lines = question.whole ? question.whole.split("\n").length : 0;
-  return html`<div class="facts">${lines ? html`<span><b>${lines === 1 ? "1 line" : `${lines} lines`}</b>, all shown</span>` : null}${(question.facts || []).map(([name, value]) => html`<span><b>${name}</b> ${value}</span>`)}</div>`;
+  return html`<div class="facts">${lines > 0 && html`<span><b>${count(lines, "line")}</b>, all shown</span>`}${(question.facts || []).map(([name, value]) => html`<span><b>${name}</b> ${value}</span>`)}</div>`;
 }
+
+/** What it is about, to be seen and read whole. @param {{question: Question & {title?: string}, conversation: string}} props */
+export const Matter = ({ question, conversation }) => html`${question.picture && html`<p><a class="b" href=${link("live", conversation)}>Act in the page</a></p><${Media} id=${conversation} file=${question.picture} />`}<${Whole} question=${question} />${question.asks === "permission" && html`<${Facts} question=${question} />`}`;
 
 /** Deaf after it appears or changes, so that a press meant for something else does not land on it. @param {unknown[]} on */
 export function useDeaf(on) {
@@ -112,10 +115,10 @@ export function Ask({ question, number, of, conversation }) {
   return html`<section class=${names("ask", folded && "folded")} tabindex="-1" ref=${box} aria-label=${`Waits for you: ${question.question}`} data-read=${read ? "yes" : null} onKeyDown=${keys}>
     <div class="q"><${State} of="wait" shown />${of > 1 && html`<span>${number} of ${of}</span>`}<strong>${question.question}</strong><span class="end">asked ${second(question.at)}</span>
       <button class="b" aria-expanded=${!folded} aria-label=${folded ? "Unfold the question" : "Fold the question; it stays"} onClick=${() => setFolded(!folded)}><${Icon} name="chevron" /></button></div>
-    <div class="in" ref=${inner} tabindex="-1"><div><h2>${question.question}</h2>${question.why && html`<p>${question.why}</p>`}</div>${question.picture && html`<p><a class="b" href=${link("live", conversation)}>Act in the page</a></p><${Media} id=${conversation} file=${question.picture} />`}<${Whole} question=${question} />${!choice && html`<${Facts} question=${question} />`}</div>
+    <div class="in" ref=${inner} tabindex="-1"><div><h2>${question.question}</h2>${question.why && html`<p>${question.why}</p>`}</div><${Matter} question=${question} conversation=${conversation} /></div>
     ${lost && html`<p class="cannot">No connection: answering waits until there is one.</p>`}
     <div class="go">${choice
-      ? (question.choices || []).map((words, n) => html`<button class=${n ? "b" : "b main"} aria-disabled=${lost || busy} onClick=${() => give({ yes: true, words }, `Answered: ${words}`)}>${words}</button>`)
+      ? question.choices.map((words, n) => html`<button class=${n ? "b" : "b main"} aria-disabled=${lost || busy} onClick=${() => give({ yes: true, words }, `Answered: ${words}`)}>${words}</button>`)
       : html`<button class="b main" aria-disabled=${lost || busy} onClick=${yes}>${read ? "Allow once" : "Read on"} <kbd aria-hidden="true">Y</kbd></button>
         <button class="b" aria-disabled=${lost || busy} onClick=${no}>Don’t allow <kbd aria-hidden="true">N</kbd></button>
         ${question.pattern && html`<button class="b bare push" aria-haspopup="dialog" aria-label="Allow for longer…" aria-disabled=${lost || busy || !read} onClick=${() => read && setLonger(true)}><span class="long">Allow for longer…</span><span class="short">Longer…</span></button>`}`}</div>

@@ -85,7 +85,7 @@ async function takeBack(entry, id) {
 /** @type {Record<string, (item: Item, id: string, waits: boolean) => any>} */
 const KINDS = {
   day: (item) => html`<p class="day">${dayName(item.at) === longDay(item.at) ? longDay(item.at) : `${dayName(item.at)}, ${longDay(item.at)}`}</p>`,
-  said: ({ data, at }, id, waits) => html`<div class="said"><h2 class="who"><b>${data.kind === "Occurred" ? "Schedule" : data.kind === "Delegated" ? "Task" : data.who === "owner" || !data.who ? "You" : data.who}</b><span>${door(data.door || "")}</span><span class="fate">${fate(data, waits)}</span>${own(data, id, waits)}<time>${clock(at)}</time></h2>${parts(data.parts || [], id)}</div>`,
+  said: ({ data, at }, id, waits) => html`<div class="said"><h2 class="who"><b>${data.kind === "Occurred" ? "Schedule" : data.kind === "Delegated" ? "Task" : data.who === "owner" || !data.who ? "You" : data.who}</b><span>${door(data.door)}</span><span class="fate">${fate(data, waits)}</span>${own(data, id, waits)}<time>${clock(at)}</time></h2>${parts(data.parts || [], id)}</div>`,
   text: ({ data }) => html`<h2 class="sr">Angelia</h2><div class="text"><${Nodes} nodes=${data.nodes} /></div>`,
   thought: ({ data }) => html`<details class="tool"><summary><${Icon} name="chevron" cls="chev" /><${Icon} name="thought" /><b>Thought</b><span class="cutline">${data.text}</span></summary><div class="inner"><p class="thinking">${data.text}</p></div></details>`,
   calls: ({ data, rev }, id) => html`<${Calls} calls=${[...data]} id=${id} rev=${rev} />`,

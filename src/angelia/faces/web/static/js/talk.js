@@ -58,7 +58,7 @@ export function Talk({ id, seq }) {
   const sub = [state.folder && folder(state.folder), door(state.door)].filter(Boolean).join(" · ");
   const writing = log.live.text || log.live.thinking;
   const tail = html`${letters.map((letter) => html`<${Unsent} key=${`said:${letter.key}`} letter=${letter} />`)}
-    ${writing ? html`<${LiveRow} key="live" live=${log.live} />` : turn.program?.length ? html`<${Elsewhere} key="elsewhere" id=${id} tools=${turn.program} />` : (turn.left_open || state.trouble) && !questions.length ? html`<${LeftOpen} key="left" id=${id} why=${state.trouble} />` : turn.open && !questions.length ? html`<li class="live" key="live"><span class="node live"></span><div><p class="doing"><span class="dot live"></span>${doing || "At work"}</p></div></li>` : null}`;
+    ${writing ? html`<${LiveRow} key="live" live=${log.live} />` : turn.program?.length ? html`<${Parked} key="parked" id=${id} words=${`The program that asked has ${turn.program.join(", ")} to do. The turn goes on when it brings the result, and costs nothing until then.`} />` : state.trouble && !questions.length ? html`<${Parked} key="parked" id=${id} words=${["Nobody works on this now. ", withCode(state.trouble)]} again />` : turn.open && !questions.length ? html`<li class="live" key="live"><span class="node live"></span><div><p class="doing"><span class="dot live"></span>${doing || "At work"}</p></div></li>` : null}`;
   return html`<${Top} title=${title || "New conversation"} sub=${sub} back>${turn.open && [...log.fold.calls.values()].some(({ call }) => call.name.startsWith("browser_")) && html`<a class="b" href=${link("live", id)}>Watch the browser</a>`}<//>
     <${Strip} id=${id} state=${state} plan=${plan} step=${step} doing=${doing} />
     <div class="talk"><div class="stream">
@@ -80,13 +80,9 @@ function Dock({ id, questions, turn, mode, list }) {
   </div></div>`;
 }
 
-/** A program has a call in hand, and may never come back with what it came to. @param {{id: string, tools: string[]}} props */
-const Elsewhere = ({ id, tools }) => html`<li class="live"><span class="node"></span><div><p>The program that asked has ${tools.join(", ")} to do. The turn goes on when it brings the result, and costs nothing until then.</p>
-  <div class="go"><button class="b" onClick=${() => stopTurn(id)}>Stop the turn</button></div></div></li>`;
-
-/** What a process was working on when it died, or what cannot be gone on with. @param {{id: string, why: string}} props */
-const LeftOpen = ({ id, why }) => html`<li class="live"><span class="node"></span><div><p>Nobody works on this now. ${withCode(why || "The process that did has ended before it was done.")}</p>
-  <div class="go"><button class="b" onClick=${() => goOn(id)}>Go on</button><button class="b bare" onClick=${() => stopTurn(id)}>Stop the turn</button></div></div></li>`;
+/** What an open turn waits for, or why nobody works on it. @param {{id: string, words: any, again?: boolean}} props */
+const Parked = ({ id, words, again }) => html`<li class="live"><span class="node"></span><div><p>${words}</p>
+  <div class="go">${again && html`<button class="b" onClick=${() => goOn(id)}>Go on</button>`}<button class="b" onClick=${() => stopTurn(id)}>Stop the turn</button></div></div></li>`;
 
 /** @param {{list: VirtualList}} props */
 function ToEnd({ list }) {

@@ -67,12 +67,13 @@ export function duration(seconds) {
 /** @param {number} n @param {string} one @param {string} [many] */
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
 
-const DOORS = { telegram: "Telegram", discord: "Discord", slack: "Slack", matrix: "Matrix", irc: "IRC", whatsapp: "WhatsApp", terminal: "Terminal", web: "This page", acp: "Editor", python: "Program", api: "Program", parent: "Helper", schedule: "Schedule" };
-/** A door as people call it. @param {string} name @returns {string} */
-export const door = (name) => DOORS[/** @type {keyof typeof DOORS} */ (name)] || name;
+/** A sentence begins large. */
+export const sentence = (text = "") => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-/** A sentence begins large. @param {string} text */
-export const sentence = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+/** Doors that are not called by their own names. @type {Record<string, string>} */
+const DOORS = { irc: "IRC", whatsapp: "WhatsApp", web: "This page", acp: "Editor", python: "Program", api: "Program", parent: "Helper" };
+/** A door as people call it. @param {string} name */
+export const door = (name) => DOORS[name] || sentence(name);
 
 /** A home's own folder as people write it. @param {string} path */
 export const folder = (path) => path.replace(/^\/(home|Users)\/[^/]+/, "~").replace(/^\/root(?=\/|$)/, "~");

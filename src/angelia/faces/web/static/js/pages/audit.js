@@ -12,4 +12,4 @@ export const Audit = ({ id }) => html`<${ListDetail} page="audit" sub="Who decid
   row=${(one) => ({ id: String(one.place), state: one.kind === "ApprovalRefused" || !one.by ? "missed" : "done", word: one.by || "cannot be read", title: sentence(one.did), line: one.question || one.by || one.did, side: when(one.at), kind: FILTERS[one.kind] || "rest" })}
   filters=${[["answer", "Answers"], ["home", "This home"], ["rest", "The rest"]]}>
   ${(one) => one && html`<div><h2>${sentence(one.did)}</h2>${one.question && html`<p>${one.question}</p>`}</div>
-    <${Details} rows=${[["By", one.by || "cannot be read"], ["When", when(one.at)], ["Stands in", one.conversation ? html`<a class="link" href=${link("c", one.conversation, one.seq)}>its conversation, entry ${one.seq}</a>` : `the home's own log, entry ${one.seq}`]]} />`}<//>`;
+    <${Details} rows=${[["By", one.by], ["When", when(one.at)], ["Stands in", one.conversation ? html`<a class="link" href=${link("c", one.conversation, one.seq)}>its conversation, entry ${one.seq}</a>` : `the home's own log, entry ${one.seq}`]]} />`}<//>`;

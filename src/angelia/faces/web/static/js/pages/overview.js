@@ -4,8 +4,7 @@ import { Act, stopTurn } from "../acts.js";
 import { conversations, heedHome, home, waiting, waits } from "../home.js";
 import { Icon, State } from "../icons.js";
 import { useAnswer } from "../list_detail.js";
-import { Media } from "../media.js";
-import { Facts, Longer, Whole, answer, useDeaf } from "../question.js";
+import { Matter, Longer, answer, useDeaf } from "../question.js";
 import { link } from "../route.js";
 import { Top } from "../shell.js";
 import { useSignal } from "../signal.js";
@@ -41,15 +40,14 @@ export function Overview() {
 /** @param {{question: any}} props */
 function Waiting({ question }) {
   const [longer, setLonger] = useState(false);
-  const choice = question.asks === "choice";
-  const unreadable = question.asks === "unreadable";
+  const choice = question.asks !== "permission"; // one that cannot be read has none
   const { deaf } = useDeaf([question.call, question.digest]);
   /** @param {object} words @param {string} told */
   const give = (words, told) => void (deaf() || answer(question.conversation, question, words, told));
   return html`<li><${Icon} name="wait" cls="ic wait" /><div><h3>${question.question}<time>${when(question.at)}</time></h3>${question.why && html`<p>${question.why}</p>`}
-    <p class="from"><a href=${link("c", question.conversation)}>${question.title || "New conversation"}</a> · the turn waits</p>${question.picture && html`<p><a class="b" href=${link("live", question.conversation)}>Act in the page</a></p><${Media} id=${question.conversation} file=${question.picture} />`}<${Whole} question=${question} />${!choice && !unreadable && html`<${Facts} question=${question} />`}
-    ${!unreadable && html`<div class="go">${choice ? question.choices.map((/** @type {string} */ words, /** @type {number} */ n) => html`<button class=${n ? "b" : "b main"} onClick=${() => give({ yes: true, words }, `Answered: ${words}`)}>${words}</button>`)
-      : html`<button class="b main" onClick=${() => give({ yes: true }, "Allowed once. It runs now.")}>Allow once</button><button class="b" onClick=${() => give({ yes: false }, "Not allowed. Angelia was told.")}>Don’t allow</button>${question.pattern && html`<button class="b bare" aria-haspopup="dialog" aria-label="Allow for longer…" onClick=${() => setLonger(true)}><span class="long">Allow for longer…</span><span class="short">Longer…</span></button>`}`}</div>`}
+    <p class="from"><a href=${link("c", question.conversation)}>${question.title || "New conversation"}</a> · the turn waits</p><${Matter} question=${question} conversation=${question.conversation} />
+    <div class="go">${choice ? question.choices.map((/** @type {string} */ words, /** @type {number} */ n) => html`<button class=${n ? "b" : "b main"} onClick=${() => give({ yes: true, words }, `Answered: ${words}`)}>${words}</button>`)
+      : html`<button class="b main" onClick=${() => give({ yes: true }, "Allowed once. It runs now.")}>Allow once</button><button class="b" onClick=${() => give({ yes: false }, "Not allowed. Angelia was told.")}>Don’t allow</button>${question.pattern && html`<button class="b bare" aria-haspopup="dialog" aria-label="Allow for longer…" onClick=${() => setLonger(true)}><span class="long">Allow for longer…</span><span class="short">Longer…</span></button>`}`}</div>
     ${longer && html`<${Longer} question=${question} close=${() => setLonger(false)} give=${(/** @type {object} */ words, /** @type {string} */ told) => (setLonger(false), give(words, told))} />`}</div></li>`;
 }
 
