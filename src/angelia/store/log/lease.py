@@ -151,6 +151,8 @@ def put_nothing_aside(connection: StoreConnection, lease: Lease) -> None:
 
 def held(connection: StoreConnection, db: LogStore, some: Sequence[ConversationId]) -> set[ConversationId]:
     """Those of these conversations that somebody drives, within a job that is under way."""
+    if not some:
+        return set()
     marks = ", ".join("?" * len(some))
     rows = connection.execute(
         f"SELECT conversation, presence, boot, expires FROM leases WHERE conversation IN ({marks})",  # noqa: S608 - marks
