@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.errors import StoreBusy
 from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
 from angelia.engine.machine import Rest
 from angelia.service import keep_running
 from angelia.service.chats import sessions
@@ -113,6 +115,20 @@ async def test_who_waits_is_told_once_why_nobody_goes_on_in_however_many_lives(t
             for chat in CHATS:
                 await life.answered(2, chat)
         assert [far.texts(chat)[-1] for chat in CHATS] == ["Here I am again."] * 3
+
+
+async def test_a_turn_that_cannot_be_gone_on_with_is_stopped_all_the_same(tmp_path: Path) -> None:
+    step: list[Step] = [hang()]
+    async with ModelServer(lambda _: step[0]) as server:
+        await left_open(tmp_path, server)
+        step[0], far, chat = say("Here I am again."), FarEnd(), CHATS[0]
+        async with town(tmp_path, server, far, settings=replace(OPEN, model="nobody:none")) as life:
+            await life.answered(1, chat)
+            await life.says("/stop", chat=chat)
+            await life.answered(3, chat)
+            facts = await life.facts(chat)
+        assert [one.ending for one in facts if isinstance(one, e.TurnClosed)] == [end.Cancelled(OWNER)]
+        assert far.texts(chat)[1:] == ["Stopping.", "Stopped. What was done so far is kept; write to go on."]
 
 
 async def test_lives_that_end_within_a_request_make_the_next_one_wait_for_nothing(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from angelia.core import entry as e
-from angelia.core.content import Text
-from angelia.core.ids import ConversationId
+from angelia.core.content import CallStatus, Text, ToolCall
+from angelia.core.ids import CallId, ConversationId
 from angelia.core.principal import OWNER
 from angelia.faces.web.conversations import beats
 from angelia.service.app import App
@@ -49,6 +49,28 @@ async def test_a_turn_that_a_dead_process_left_is_ended_by_stopping_it(tmp_path:
         assert await page.said(f"{AT}/stop") == {"stopped": True}
         assert (await page.until(OWN, "TurnClosed"))[-1]["ending"] == "Cancelled"
         assert server.requests == []
+
+
+@pytest.mark.parametrize("running", [False, True])
+async def test_a_turn_that_cannot_be_gone_on_with_is_ended_by_stopping_it_all_the_same(
+    tmp_path: Path, running: bool
+) -> None:
+    async with ModelServer([]) as server, opened(tmp_path, server.base_url) as app, visiting(app) as page:
+        await begun_in_a_terminal(app)
+        if running:
+            call = ToolCall(CallId("c1"), "run", '{"command":"make beds"}')
+            said = e.ModelSaid("m", (call,), e.StopReason.TOOL_CALLS)
+            await app.transcript.append(OWN, [e.ModelAsked("m", 0, (2,)), said, e.ToolStarted(call.id)])
+        (tmp_path / "begun").rmdir()
+        assert str(tmp_path / "begun") in (await page.post(f"{AT}/resume")).text
+        assert await page.said(f"{AT}/stop") == {"stopped": True}
+        assert (await page.until(OWN, "TurnClosed"))[-1]["ending"] == "Cancelled"
+        told = await page.json(AT)
+        assert (told["turn"]["open"], told["turn"]["left_open"], told["trouble"]) == (False, False, "")
+        statuses = [
+            one.fact.status for one in await app.transcript.entries(OWN) if isinstance(one.fact, e.ToolFinished)
+        ]
+        assert statuses == [CallStatus.UNKNOWN] * running
 
 
 async def test_that_a_process_died_is_seen_though_nothing_is_stored_of_it(

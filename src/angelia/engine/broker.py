@@ -131,10 +131,7 @@ class Broker:
 
     async def settle(self, settled: Settle, opener: e.Opener | None, lease: Lease) -> None:
         """Give calls the result that was decided; whoever opened the turn is told what may be owed for them."""
-        calls = find_calls(self._log, settled.calls)
-        facts: list[e.AnyFact] = [finished(call, settled.status, settled.why, settled.owed) for call in calls]
-        told = notices(self._log.conversation, calls, settled.owed, opener.address if opener else None)
-        await self._log.append(*facts, *told, lease=lease)
+        await self._log.append(*settlement(self._log, settled, opener), lease=lease)
 
     async def place_files(self, seq: int, lease: Lease) -> None:
         """Put the files of a person's message into the sandbox; see `engine.attachments`."""
@@ -304,6 +301,13 @@ def _outcome_digest(call: ToolCall, status: CallStatus, parts: tuple[Content, ..
     seen = [part.text if isinstance(part, Text) else part.blob.sha256 for part in parts]
     whole = "\0".join((call.name, call.arguments, status, *seen))
     return hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def settlement(log: Log, settled: Settle, opener: e.Opener | None) -> list[e.AnyFact]:
+    """The results that were decided, and what whoever opened the turn is told that may be owed for them."""
+    calls = find_calls(log, settled.calls)
+    facts: list[e.AnyFact] = [finished(call, settled.status, settled.why, settled.owed) for call in calls]
+    return [*facts, *notices(log.conversation, calls, settled.owed, opener.address if opener else None)]
 
 
 def find_calls(log: Log, wanted: Sequence[CallId]) -> list[ToolCall]:

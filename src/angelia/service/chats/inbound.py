@@ -23,6 +23,7 @@ from angelia.core.ids import sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.text import clean
 from angelia.core.unambiguous import claimed
+from angelia.engine.stopping import StoppingDriver
 from angelia.policy.roles import Right, may
 from angelia.service.chats.answers import arrival_of, typed_answer
 from angelia.service.chats.commands import ChatCommandPort
@@ -214,6 +215,16 @@ class Inbound:
         crash_point("inbound.committed")
         if any(isinstance(fact, e.UserSaid) for fact in facts):
             await self._chat_sessions.work(session, sender.line)
+        elif any(isinstance(fact, e.CancelAsked) for fact in facts):
+            await self._end_stopped(session, sender.line)
+
+    async def _end_stopped(self, session: Session, line: OpenChannel) -> None:
+        """Drive it to the end that was asked for; where it cannot be gone on with, by its log alone."""
+        try:
+            await self._chat_sessions.work(session, line)
+        except AngeliaError as error:
+            logger.warning("conversation %s is stopped, and cannot be gone on with: %s", session.conversation, error)
+            await session.attach(StoppingDriver(session.log, self._services.clock))
 
     async def _set_aside(
         self, session: Session, envelope: Envelope, sender: Sender, parts: tuple[Content, ...]

@@ -20,6 +20,7 @@ from angelia.core.ids import CallId, CommandKey, ConversationId, DeliveryId, Pla
 from angelia.core.principal import OWNER
 from angelia.core.text import clean
 from angelia.engine.state import waits_for_program
+from angelia.engine.stopping import StoppingDriver
 from angelia.faces.web.api_keys import ApiKey, ApiKeys
 from angelia.faces.web.asgi.request import RequestRefused
 from angelia.faces.web.conversations.driven_conversations import DOOR, DrivenConversations
@@ -217,7 +218,7 @@ class WebConversations:
 
     async def stop(self, conversation: ConversationId) -> bool:
         """Ask the running turn to stop; False when none runs. One that nobody drives, since a program has to bring
-        something first, or the process that did has died, is driven to its end.
+        something first, or the process that did has died, is driven to its end; so is one that cannot be gone on with.
         """
         async with self.watched(conversation) as watched:
             if not watched.turn.opened:
@@ -226,8 +227,19 @@ class WebConversations:
             parked = waits_for_program(watched.turn) or watched.left_open
             await self._record(conversation, e.CancelAsked(OWNER))
         if parked:
-            await self._drive_or_tell(conversation)
+            await self._end_stopped(conversation)
         return True
+
+    async def _end_stopped(self, conversation: ConversationId) -> None:
+        """Drive it to the end that was asked for; where it cannot be gone on with, by its log alone."""
+        try:
+            await self.session(conversation)
+        except AngeliaError as error:
+            if session := self._own.get(conversation):
+                await session.attach(StoppingDriver(session.log, self._app.clock))
+                self._tell(conversation, "")  # the next message tells it anew, if that is so still
+            else:
+                self._tell_of(conversation, error)
 
     async def go_on(self, conversation: ConversationId) -> bool:
         """Go on with what a process that died left open; False where nothing is, or somebody has gone on with it.
@@ -382,14 +394,17 @@ class WebConversations:
             code = sortable_id(self._app.clock)[-8:]
             logger.error("conversation %s is not driven, code %s", conversation, code, exc_info=error)
             why = f"A fault of ours, code {code}."
-        if seen := self._seen.get(conversation):
-            seen.watched.fail(clean(why))
+        self._tell(conversation, clean(why))
         if isinstance(error, AngeliaError) and passes(error) and conversation not in self._to_try:
             self._to_try.add(conversation)
             passing = isinstance(error, StoreBusy | StoreUnreachable)
             trying = asyncio.create_task(self._go_on(conversation, _AGAIN_S if passing else _MENDED_S))
             self._trying.add(trying)
             trying.add_done_callback(self._trying.discard)
+
+    def _tell(self, conversation: ConversationId, why: str) -> None:
+        if seen := self._seen.get(conversation):
+            seen.watched.fail(why)
 
     async def _go_on(self, conversation: ConversationId, seconds: float) -> None:
         await asyncio.sleep(seconds)
